@@ -407,12 +407,28 @@ static void test_row_memory(void **state) {
     for (uint32_t k = 0; k < CM_FP_ROW; k++) {
         assert_int_equal(row[k], k < 4 ? 1009 : 1001);
     }
+    cm_fp_row_thirds(&row, (const uint8_t *)&words[5], (const uint8_t *)&words[1]);
+    for (uint32_t k = 0; k < CM_FP_ROW; k++) {
+        assert_int_equal(row[k], k < 4 ? 1005 + 3 * k : 1001 + 3 * (k - 4));
+    }
+    cm_fp_row_from_bytes(&row, (const uint8_t *)&byte[8], (const uint8_t *)&byte[1]);
+    for (uint32_t k = 0; k < CM_FP_ROW; k++) {
+        assert_int_equal((int32_t)row[k], byte[k < 4 ? 8 + k : 1 + k - 4]);
+    }
     row = (cm_fp_row){0};
     assert_false(cm_fp_row_any(&row));
     for (uint32_t bit = 0; bit < 32 * CM_FP_ROW; bit++) {
         row = (cm_fp_row){0};
         row[bit / 32] = 1u << bit % 32;
         assert_true(cm_fp_row_any(&row));
+        const cm_fp_row none = {0};
+        assert_int_equal(cm_fp_row_equal(&row, &none), 0xFFu & ~(1u << bit / 32));
+    }
+    for (uint32_t lanes = 0; lanes < 1u << CM_FP_ROW; lanes++) {
+        cm_fp_row_lanes(&row, lanes);
+        for (uint32_t k = 0; k < CM_FP_ROW; k++) {
+            assert_int_equal(row[k], (lanes >> k & 1u) != 0 ? UINT32_MAX : 0);
+        }
     }
 }
 

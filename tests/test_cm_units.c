@@ -362,25 +362,27 @@ static void test_post_lanes(void **state) {
                                 .full = (flags >> 20 & 3u) == 0};
         int32_t sum[4], psum[4];
         uint32_t y[4];
-        int8_t q[4];
         const uint32_t oscale = draw(&seed), bias = draw(&seed), shift = draw(&seed) % 32;
         for (uint32_t i = 0; i < 4; i++) {
             sum[i] = (int32_t)draw(&seed) >> shift;
             psum[i] = (int32_t)draw(&seed);
         }
         cm_post_lanes(&t, sum, psum, oscale, bias, y);
-        cm_requant_lanes(&t, y, q);
-        const int32_t sums[8] = {sum[0], sum[1], sum[2], sum[3], sum[3], sum[2], sum[1], sum[0]};
-        const uint32_t oscales[2] = {oscale, oscale}, biases[2] = {bias, bias};
-        int8_t columns[4][2];
-        cm_post_columns(&t, 2, 2, sums, t.psum_add ? (const int32_t[4]){5, 5, 5, 5} : psum, oscales, biases,
+        const uint32_t oscales[3] = {oscale, oscale, oscale}, biases[3] = {bias, bias, bias};
+        const int32_t more[12] = {sum[0], sum[1], sum[2], sum[3], sum[3], sum[2],
+                                  sum[1], sum[0], sum[0], sum[1], sum[2], sum[3]};
+        int8_t columns[4][2], odd[4][3];
+        cm_post_columns(&t, 2, 2, more, t.psum_add ? (const int32_t[4]){5, 5, 5, 5} : psum, oscales, biases,
                         columns[0]);
+        cm_post_columns(&t, 3, 3, more, t.psum_add ? (const int32_t[4]){5, 5, 5, 5} : psum, oscales, biases, odd[0]);
         for (uint32_t i = 0; i < 4; i++) {
             const int32_t part = t.psum_add ? 5 : 0;
             assert_int_equal(columns[i][0], cm_requant(&t, cm_post(&t, sum[i], part, oscale, bias)));
             assert_int_equal(columns[i][1], columns[3 - i][0]);
+            assert_int_equal(odd[i][0], columns[i][0]);
+            assert_int_equal(odd[i][1], columns[i][1]);
+            assert_int_equal(odd[i][2], columns[i][0]);
             assert_int_equal(y[i], cm_post(&t, sum[i], psum[i], oscale, bias));
-            assert_int_equal(q[i], cm_requant(&t, y[i]));
         }
     }
 }

@@ -114,6 +114,56 @@ static inline void cm_fp_row_spread(cm_fp_row *y, const void *low, const void *h
 #endif
 }
 
+/* Every third value of those from each of two places on. */
+static inline void cm_fp_row_thirds(cm_fp_row *y, const uint8_t *low, const uint8_t *high) {
+#ifdef __AVX__
+    cm_fp_row first, last; /* 0 and 3 of the four here, of all 0, 3, and 6, 9 */
+    cm_fp_row_load(&first, low, high);
+    cm_fp_row_load(&last, low + 24, high + 24);
+    *y = (cm_fp_row)_mm256_shuffle_ps((__m256)first, (__m256)last, 0xCC);
+#else
+    for (uint32_t i = 0; i < CM_FP_ROW / 2; i++) {
+        memcpy((uint8_t *)y + 4 * i, low + 12 * i, 4);
+        memcpy((uint8_t *)y + sizeof *y / 2 + 4 * i, high + 12 * i, 4);
+    }
+#endif
+}
+
+/* Four signed bytes from each of two places. */
+static inline void cm_fp_row_from_bytes(cm_fp_row *y, const uint8_t *low, const uint8_t *high) {
+#ifdef __AVX2__
+    int32_t a, b;
+    memcpy(&a, low, sizeof a);
+    memcpy(&b, high, sizeof b);
+    *y = (cm_fp_row)_mm256_cvtepi8_epi32(_mm_insert_epi32(_mm_cvtsi32_si128(a), b, 1));
+#else
+    for (uint32_t i = 0; i < CM_FP_ROW / 2; i++) {
+        (*y)[i] = (uint32_t)(int8_t)low[i];
+        (*y)[CM_FP_ROW / 2 + i] = (uint32_t)(int8_t)high[i];
+    }
+#endif
+}
+
+/* All ones in these lanes (bit i for lane i), 0 in the others. */
+static inline void cm_fp_row_lanes(cm_fp_row *y, uint32_t lanes) {
+    const cm_fp_row own = {1, 2, 4, 8, 16, 32, 64, 128};
+    *y = (cm_fp_row)((((cm_fp_row){0} + lanes) & own) == own);
+}
+
+/* The lanes that are equal: bit i for lane i. */
+static inline uint32_t cm_fp_row_equal(const cm_fp_row *a, const cm_fp_row *b) {
+    const cm_fp_row_ints equal = *a == *b;
+#ifdef __AVX__
+    return (uint32_t)_mm256_movemask_ps((__m256)equal);
+#else
+    uint32_t lanes = 0;
+    for (uint32_t i = 0; i < CM_FP_ROW; i++) {
+        lanes |= (uint32_t)equal[i] & 1u << i;
+    }
+    return lanes;
+#endif
+}
+
 /* The low bytes of the lanes, four to each of two places. */
 static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_ints *v) {
 #ifdef __AVX2__
@@ -127,6 +177,22 @@ static inline void cm_fp_row_bytes(int8_t *low, int8_t *high, const cm_fp_row_in
         high[i] = (int8_t)(*v)[CM_FP_ROW / 2 + i];
     }
 #endif
+}
+
+/* The byte of lane i goes to `to[i * apart]`, alone or (`second` is not 0) followed by that of lane i + 4. */
+static inline void cm_fp_row_pairs(int8_t *to, uint32_t apart, uint32_t second, const cm_fp_row_ints *v) {
+    cm_fp_ints low, high;
+    memcpy(&low, v, sizeof low);
+    memcpy(&high, (const uint8_t *)v + sizeof low, sizeof high);
+    const cm_fp_ints pair = (low & 0xFF) | high << 8;
+    for (uint32_t i = 0; i < CM_FP_LANES; i++) {
+        const uint16_t two = (uint16_t)pair[i];
+        if (second != 0) {
+            memcpy(&to[i * apart], &two, sizeof two);
+        } else {
+            to[i * apart] = (int8_t)two;
+        }
+    }
 }
 
 /* Lanes of `a` where `which` is all ones, of `b` where it is 0. */

@@ -119,9 +119,6 @@ static inline int8_t cm_requant(const cm_gemm_task *t, uint32_t y) {
     return cm_fp_quantise(cm_fp_mul(y, t->out_scale), cm_quant_out(t));
 }
 
-/* Four of them. */
-void cm_requant_lanes(const cm_gemm_task *t, const uint32_t y[4], int8_t out[4]);
-
 /* Both steps for four pixels of neighbouring channels: out[pixel * n + channel] of sum[channel][pixel]. */
 void cm_post_columns(const cm_gemm_task *t, uint32_t n, uint32_t columns, const int32_t *sum, const int32_t psum[4],
                      const uint32_t *oscale, const uint32_t *bias, int8_t *out);

@@ -29,86 +29,89 @@ uint32_t cm_post(const cm_gemm_task *t, int32_t sum, int32_t psum, uint32_t osca
     return finish(t, cm_fp_i32_to_f32((int32_t)total), oscale, bias);
 }
 
-__attribute__((noinline)) static cm_fp_lanes activate_lanes(const cm_gemm_task *t, cm_fp_lanes y) {
-    if (t->act == CM_ACT_RELU) { /* as cm_fp_relu(): the mask of a NaN is 0 */
-        return y & (cm_fp_lanes)((cm_fp_floats)y > (cm_fp_floats)cm_fp_all(0));
+__attribute__((noinline)) static void activate_row(const cm_gemm_task *t, cm_fp_row *y, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        (*y)[i] = cm_activate(t->act, t->act_p, (*y)[i]);
     }
-    for (uint32_t i = 0; i < CM_FP_LANES; i++) {
-        y[i] = cm_activate(t->act, t->act_p, y[i]);
-    }
-    return y;
 }
 
-static inline cm_fp_lanes post_lanes(const cm_gemm_task *t, const int32_t sum[4], const int32_t psum[4],
-                                     uint32_t oscale, uint32_t bias) {
-    cm_fp_lanes y, part;
-    memcpy(&y, sum, sizeof y);
+/* cm_post() of four values each of two channels. Functions that are more than a comparison
+ * are applied to the first `count` results. */
+static inline void post_row(const cm_gemm_task *t, const int32_t *const sum[2], const int32_t *psum,
+                            const uint32_t *const oscale[2], const uint32_t *const bias[2], cm_fp_row *y,
+                            uint32_t count) {
+    cm_fp_row part;
+    cm_fp_row_load(y, sum[0], sum[1]);
     if (t->psum_add) {
-        memcpy(&part, psum, sizeof part);
-        y += part;
+        cm_fp_row_load(&part, psum, psum);
+        *y += part;
     }
     if (t->ibias) {
-        y += cm_fp_all(bias);
+        cm_fp_row_spread(&part, bias[0], bias[1]);
+        *y += part;
     }
     if (t->raw_out) {
-        return y;
+        return;
     }
-    y = cm_fp_i32_to_f32_lanes(y);
+    cm_fp_i32_to_f32_row(y, y);
     if (t->oscale_en) {
-        y = cm_fp_mul_lanes(y, cm_fp_all(oscale));
+        cm_fp_row_spread(&part, oscale[0], oscale[1]);
+        cm_fp_mul_row(y, y, &part);
     }
     if (t->bias_en && !t->ibias) {
-        y = cm_fp_add_lanes(y, cm_fp_all(bias));
+        cm_fp_row_spread(&part, bias[0], bias[1]);
+        cm_fp_add_row(y, y, &part);
     }
-    return t->act == CM_ACT_NONE ? y : activate_lanes(t, y);
+    if (t->act == CM_ACT_RELU) { /* as cm_fp_relu(): the mask of a NaN is 0 */
+        *y &= (cm_fp_row)((cm_fp_row_floats)*y > 0.0f);
+    } else if (count > 0 && t->act != CM_ACT_NONE) {
+        activate_row(t, y, count);
+    }
 }
 
 void cm_post_lanes(const cm_gemm_task *t, const int32_t sum[4], const int32_t psum[4], uint32_t oscale, uint32_t bias,
                    uint32_t out[4]) {
-    const cm_fp_lanes y = post_lanes(t, sum, psum, oscale, bias);
-    memcpy(out, &y, sizeof y);
+    cm_fp_row y;
+    post_row(t, (const int32_t *const[2]){sum, sum}, psum, (const uint32_t *const[2]){&oscale, &oscale},
+             (const uint32_t *const[2]){&bias, &bias}, &y, CM_FP_LANES);
+    memcpy(out, &y, sizeof y / 2);
 }
 
-/* The usual quantiser; not cm_fp_mul_lanes(): a NaN counts as 0, whatever its bits are. */
-static inline cm_fp_ints requant_usual(cm_fp_lanes y, uint32_t scale) {
-    return cm_fp_f32_to_i8_lanes((cm_fp_lanes)((cm_fp_floats)y * (cm_fp_floats)cm_fp_all(scale)));
-}
-
-void cm_requant_lanes(const cm_gemm_task *t, const uint32_t y[4], int8_t out[4]) {
-    cm_fp_lanes v;
-    memcpy(&v, y, sizeof v);
-    if (cm_quant_out(t) != 0) {
-        for (uint32_t i = 0; i < CM_FP_LANES; i++) {
-            out[i] = cm_requant(t, y[i]);
-        }
-        return;
+/* One or (`second` is 1) two channels. `simple`: no such function, and the usual quantiser, so no call is needed. */
+static inline void post_pair(const cm_gemm_task *t, uint32_t n, uint32_t second, const int32_t *sum,
+                             const int32_t *psum, const uint32_t *oscale, const uint32_t *bias, int8_t *out,
+                             bool simple) {
+    cm_fp_row y, scale;
+    cm_fp_row_ints q;
+    post_row(t, (const int32_t *const[2]){sum, &sum[4 * second]}, psum,
+             (const uint32_t *const[2]){oscale, &oscale[second]}, (const uint32_t *const[2]){bias, &bias[second]}, &y,
+             simple ? 0 : CM_FP_ROW);
+    cm_fp_row_spread(&scale, &t->out_scale, &t->out_scale);
+    y = (cm_fp_row)((cm_fp_row_floats)y * (cm_fp_row_floats)scale); /* a NaN counts as 0, whatever its bits are */
+    if (simple || cm_quant_out(t) == 0) {
+        cm_fp_f32_to_i8_row(&q, &y);
+    } else {
+        const cm_fp_row quant = (cm_fp_row){0} + cm_quant_out(t);
+        cm_fp_quantise_row(&q, &y, &quant);
     }
-    const cm_fp_lanes q = (cm_fp_lanes)requant_usual(v, t->out_scale) & 0xFF;
-    typedef uint64_t pairs __attribute__((vector_size(sizeof q)));
-    const pairs two = (pairs)q | (pairs)q >> 24; /* a byte beside its neighbour: faster than each alone */
-    for (uint32_t i = 0; i < 2; i++) {
-        out[2 * i] = (int8_t)two[i];
-        out[2 * i + 1] = (int8_t)(two[i] >> 8);
+    cm_fp_row_pairs(out, n, second, &q);
+}
+
+__attribute__((noinline)) static void others(const cm_gemm_task *t, uint32_t n, uint32_t columns, const int32_t *sum,
+                                             const int32_t *psum, const uint32_t *oscale, const uint32_t *bias,
+                                             int8_t *out) {
+    for (uint32_t j = 0; j < columns; j += 2) {
+        post_pair(t, n, j + 1 < columns, &sum[4 * j], psum, &oscale[j], &bias[j], &out[j], false);
     }
 }
 
 void cm_post_columns(const cm_gemm_task *t, uint32_t n, uint32_t columns, const int32_t *sum, const int32_t psum[4],
                      const uint32_t *oscale, const uint32_t *bias, int8_t *out) {
-    const bool usual = cm_quant_out(t) == 0;
-    const uint32_t scale = t->out_scale;
-    for (uint32_t j = 0; j < columns; j++) {
-        const cm_fp_lanes y = post_lanes(t, &sum[4 * j], psum, oscale[j], bias[j]);
-        if (usual) {
-            const cm_fp_ints q = requant_usual(y, scale);
-            out[j] = (int8_t)q[0];
-            out[n + j] = (int8_t)q[1];
-            out[2 * n + j] = (int8_t)q[2];
-            out[3 * n + j] = (int8_t)q[3];
-        } else {
-            for (uint32_t i = 0; i < CM_FP_LANES; i++) {
-                out[i * n + j] = cm_requant(t, y[i]);
-            }
-        }
+    const uint32_t second = columns - 1;
+    if (second <= 1 && t->act <= CM_ACT_RELU && cm_quant_out(t) == 0) {
+        post_pair(t, n, second, sum, psum, oscale, bias, out, true);
+    } else {
+        others(t, n, columns, sum, psum, oscale, bias, out);
     }
 }
 

@@ -12,14 +12,16 @@
 #define LANES 12u /* at most: post at N = 16 and 32 has 4 and 12 */
 #define RING 8u
 
-#define PORTS valid_i, act_i, p_i[4], x_i, valid_o, y_o
+/* those of most cycles first */
+#define PORTS valid_i, valid_o, act_i, x_i, y_o, p_i[4]
 typedef struct state {
+    _Alignas(TB_CHECK_LINE) uint8_t act[RING];
     uint32_t lanes;   /* a multiple of CM_FP_LANES */
     uint32_t history; /* bit i: a vector entered i + 1 cycles ago */
     uint64_t in, out; /* vectors */
-    TB_PORTS(ports, PORTS);
-    uint8_t act[RING];
+    NPU_AT_PORTS(PORTS);
     uint32_t ring[RING * 2 * LANES]; /* for each vector its values and their results */
+    TB_PORTS(ports, PORTS);
 } state;
 
 static const char *const names[CM_ACT_COUNT] = NPU_GEMM_ACT_TYPE_NAMES;
@@ -30,7 +32,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     if (s->lanes > LANES || s->lanes % CM_FP_LANES != 0) {
         return opt_fail(err, err_size, "%s: %u lanes, expected 4, 8 or 12", c->tap->path, s->lanes);
     }
-    return 0;
+    return NPU_AT_FIND(c, s, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -46,7 +48,7 @@ static inline cm_fp_lanes lanes_at(const uint32_t *from) {
 }
 
 __attribute__((cold, noinline)) static void differs(tb_check *c, const state *s, const uint32_t *x) {
-    const uint32_t *got = (const uint32_t *)s->y_o.ptr, *y = x + s->lanes;
+    const uint32_t *got = (const uint32_t *)NPU_AT(s, y_o), *y = x + s->lanes;
     const uint32_t act = s->act[s->out % RING];
     uint32_t l = 0;
     while (got[l] == y[l]) {
@@ -56,9 +58,9 @@ __attribute__((cold, noinline)) static void differs(tb_check *c, const state *s,
                    act < CM_ACT_COUNT ? names[act] : "?", l, x[l], got[l], y[l]);
 }
 
-static inline void take_out(tb_check *c, state *s) {
-    const uint32_t lanes = s->lanes, *x = &s->ring[s->out % RING * (2 * lanes)];
-    const uint32_t *got = (const uint32_t *)s->y_o.ptr;
+static inline void take_out(tb_check *c, state *s, const uint32_t lanes) {
+    const uint32_t *x = &s->ring[s->out % RING * (2 * lanes)];
+    const uint32_t *got = (const uint32_t *)NPU_AT(s, y_o);
     cm_fp_lanes differ = cm_fp_all(0);
     for (uint32_t l = 0; l < lanes; l += CM_FP_LANES) {
         differ |= lanes_at(&got[l]) ^ lanes_at(&x[lanes + l]);
@@ -78,9 +80,9 @@ __attribute__((noinline)) static void predict(const state *s, uint32_t act, cons
     }
 }
 
-static inline void take_in(state *s) {
-    const uint32_t act = npu_score_b(s->act_i), lanes = s->lanes;
-    const uint32_t *from = (const uint32_t *)s->x_i.ptr;
+static inline void take_in(state *s, const uint32_t lanes) {
+    const uint32_t act = NPU_AT_BYTE(s, act_i);
+    const uint32_t *from = (const uint32_t *)NPU_AT(s, x_i);
     uint32_t *x = &s->ring[s->in % RING * (2 * lanes)], *y = x + lanes;
     s->act[s->in++ % RING] = (uint8_t)act;
     for (uint32_t l = 0; l < lanes; l += CM_FP_LANES) {
@@ -93,20 +95,31 @@ static inline void take_in(state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
-    state *s = (state *)c->state;
-    const uint32_t due = (s->history >> (LATENCY - 1)) & 1u, valid = npu_score_b(s->valid_o);
+/* One cycle; true: call it in the next one, too. */
+__attribute__((always_inline)) static inline bool step(tb_check *c, state *s, const uint32_t lanes) {
+    const uint32_t due = (s->history >> (LATENCY - 1)) & 1u, valid = NPU_AT_BYTE(s, valid_o);
     if (valid != due) {
         tb_check_value(c, "valid", s->out, valid, due);
     } else if (due != 0) {
-        take_out(c, s);
+        take_out(c, s, lanes);
     }
-    const uint32_t in = npu_score_b(s->valid_i);
+    const uint32_t in = NPU_AT_BYTE(s, valid_i);
     s->history = (s->history << 1 | in) & ((1u << LATENCY) - 1);
     if (in != 0) {
-        take_in(s);
+        take_in(s, lanes);
     }
-    c->again = s->history != 0;
+    return s->history != 0;
+}
+
+static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
+    uint64_t again = 0;
+    for (; due != 0; due &= due - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctzll(due);
+        state *s = &((state *)states)[i];
+        const bool next = s->lanes == 4 ? step(&check[i], s, 4) : step(&check[i], s, s->lanes);
+        again |= (uint64_t)next << i;
+    }
+    return again;
 }
 
 const tb_check_ops npu_score_act = {.unit = "act",
@@ -115,4 +128,4 @@ const tb_check_ops npu_score_act = {.unit = "act",
                                     .wake = "valid_i, valid_o",
                                     .open = open,
                                     .clear = clear,
-                                    .cycle = cycle};
+                                    .cycle_all = cycle_all};

@@ -61,16 +61,6 @@ static bool is_known(const copy *m, uint32_t at) {
     return (m->known[at / 8] >> at % 8 & 1u) != 0;
 }
 
-/* The word that a port reads is written at the same edge. */
-__attribute__((noinline)) static void keep_old(port *p, old *o, const copy *m, uint32_t at) {
-    p->word = p->got;
-    if (is_known(m, at)) {
-        memcpy(o->word, &m->data[at * m->bytes], m->bytes);
-        o->addr = at;
-        p->word = o->word;
-    }
-}
-
 /* A write to a place that does not exist, or to a word that is read at the same edge by one of the ports. */
 __attribute__((noinline)) static void write_rare(tb_check *c, copy *m, uint32_t at, const void *data, port *p, old *o,
                                                  uint32_t ports) {
@@ -81,7 +71,9 @@ __attribute__((noinline)) static void write_rare(tb_check *c, copy *m, uint32_t 
     uint8_t *const word = &m->data[at * m->bytes];
     for (uint32_t i = 0; i < ports; i++) {
         if (p[i].word == word) {
-            keep_old(&p[i], &o[i], m, at);
+            memcpy(o[i].word, word, m->bytes);
+            o[i].addr = at;
+            p[i].word = is_known(m, at) ? o[i].word : p[i].got;
         }
     }
     m->known[at / 8] |= (uint8_t)(1u << at % 8);
@@ -106,15 +98,18 @@ static inline void copy_write(tb_check *c, copy *m, uint32_t words, uint32_t byt
  */
 __attribute__((cold, noinline)) static void find_wrong(tb_check *c, port *p, const old *o, copy *from, uint64_t number,
                                                        const char *stream, const char *name) {
-    uint32_t i = 0;
-    while (i < from->bytes && p->got[i] == p->word[i]) {
-        i++;
+    if (npu_score_same(p->got, p->word, from->bytes)) {
+        return;
     }
     const uint32_t at = p->word == o->word ? o->addr : (uint32_t)(p->word - from->data) / from->bytes;
-    if (i < from->bytes && is_known(from, at)) {
+    if (is_known(from, at)) {
+        uint32_t i = 0;
+        while (p->got[i] == p->word[i]) {
+            i++;
+        }
         tb_check_failf(c, stream, number - 1, "%s word %" PRIu32 ", byte %" PRIu32 "|0x%02x|0x%02x", name, at, i,
                        p->got[i], p->word[i]);
-    } else if (i < from->bytes) {
+    } else {
         memcpy(&from->data[at * from->bytes], p->got, from->bytes);
     }
     p->word = p->got;
@@ -138,14 +133,12 @@ typedef struct ifm_state {
     old old[2];
 } ifm_state;
 
-static void ifm_cycle(tb_check *c);
-
 /* A port shows another word than the copy has. */
 __attribute__((cold, noinline)) static void ifm_differs(tb_check *c) {
     ifm_state *s = (ifm_state *)c->state;
     find_wrong(c, &s->port[0], &s->old[0], &s->mem, s->reads, "data 0", "ring");
     find_wrong(c, &s->port[1], &s->old[1], &s->mem, s->reads, "data 1", "ring");
-    ifm_cycle(c);
+    c->cycle(c);
 }
 
 /* The words that the layout units hand over, a bit for each unit. */
@@ -176,7 +169,7 @@ static inline void ifm_word(uint32_t bytes, tb_check *c, ifm_state *s) {
     copy_write(c, &s->mem, IFM_WORDS, bytes, at, s->wdata, s->port, s->old, 2);
 }
 
-/* Inlined with a constant number of bytes where the time of a simulation matters. */
+/* Inlined with a constant number of bytes for N = 8. */
 static inline void ifm_cycle_of(uint32_t bytes, tb_check *c) {
     ifm_state *s = (ifm_state *)c->state;
     if (!npu_score_same(s->port[0].got, s->port[0].word, bytes) ||
@@ -206,10 +199,6 @@ static void ifm_cycle_8(tb_check *c) {
     ifm_cycle_of(8, c);
 }
 
-static void ifm_cycle_32(tb_check *c) {
-    ifm_cycle_of(32, c);
-}
-
 static int ifm_open(tb_check *c, char *err, size_t err_size) {
     ifm_state *s = (ifm_state *)c->state;
     const uint32_t n = npu_score_n(c);
@@ -222,7 +211,7 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
         s->raddr[i] = s->raddr_i[i].ptr;
         s->port[i].got = s->port[i].word = (const uint8_t *)s->rdata_o[i].ptr;
     }
-    c->cycle = n == 8 ? ifm_cycle_8 : n == 32 ? ifm_cycle_32 : ifm_cycle;
+    c->cycle = n == 8 ? ifm_cycle_8 : ifm_cycle;
     return copy_open(&s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
 }
 
@@ -275,13 +264,11 @@ typedef struct wgt_state {
     old old;
 } wgt_state;
 
-static void wgt_cycle(tb_check *c);
-
 /* The port shows another word than the copy has. */
 __attribute__((cold, noinline)) static void wgt_differs(tb_check *c) {
     wgt_state *s = (wgt_state *)c->state;
     find_wrong(c, &s->port, &s->old, &s->bank[s->read_bank], s->reads, "data", s->read_bank == 1 ? "bank 1" : "bank 0");
-    wgt_cycle(c);
+    c->cycle(c);
 }
 
 __attribute__((noinline)) static void wgt_write(tb_check *c, wgt_state *s) {
@@ -293,7 +280,7 @@ __attribute__((noinline)) static void wgt_write(tb_check *c, wgt_state *s) {
     }
 }
 
-/* Inlined with a constant number of bytes where the time of a simulation matters. */
+/* Inlined with a constant number of bytes for N = 8. */
 static inline void wgt_cycle_of(uint32_t bytes, tb_check *c) {
     wgt_state *s = (wgt_state *)c->state;
     if (!npu_score_same(s->port.got, s->port.word, bytes)) {
@@ -321,10 +308,6 @@ static void wgt_cycle_8(tb_check *c) {
     wgt_cycle_of(8, c);
 }
 
-static void wgt_cycle_32(tb_check *c) {
-    wgt_cycle_of(32, c);
-}
-
 static int wgt_open(tb_check *c, char *err, size_t err_size) {
     wgt_state *s = (wgt_state *)c->state;
     const uint32_t n = npu_score_n(c);
@@ -333,7 +316,7 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
     s->rbank = (const uint8_t *)s->rbank_i.ptr;
     s->raddr = s->raddr_i.ptr;
     s->port.got = s->port.word = (const uint8_t *)s->rdata_o.ptr;
-    c->cycle = n == 8 ? wgt_cycle_8 : n == 32 ? wgt_cycle_32 : wgt_cycle;
+    c->cycle = n == 8 ? wgt_cycle_8 : wgt_cycle;
     for (uint32_t i = 0; i < 2; i++) {
         if (copy_open(&s->bank[i], WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
             return -1;
@@ -389,8 +372,6 @@ static inline npu_score_four par_difference(const port *p) {
     return *(const npu_score_four *)p->got ^ *(const npu_score_four *)p->word;
 }
 
-static void par_cycle(tb_check *c);
-
 /* A port shows another word than a copy has. */
 __attribute__((cold, noinline)) static void par_differs(tb_check *c) {
     static const char *const streams[2][2] = {{"oscale 0", "oscale 1"}, {"bias 0", "bias 1"}};
@@ -400,7 +381,7 @@ __attribute__((cold, noinline)) static void par_differs(tb_check *c) {
         find_wrong(c, &s->port[m][p], &s->old[m][p], &s->mem[m], s->number[p], streams[m][p],
                    m == 0 ? "scale" : "bias");
     }
-    par_cycle(c);
+    c->cycle(c);
 }
 
 static inline void par_ask(par_state *s, uint32_t i, bool asks) {

@@ -18,6 +18,10 @@
 #define SETUP 8u
 #define LATE 3u /* cycles that the unit may take to notice that the rows have arrived */
 
+/* What mesh and buffers get in most cycles of a convolution, and of a conversion. */
+#define CONV (ACT_VALID | WORD | WGT_RE | IFM_RE)
+#define CONVERT (ACT_VALID | WORD | DIAGONAL | IFM_RE)
+
 typedef im2col_state state;
 
 /* Both stages are empty. */
@@ -30,6 +34,8 @@ static void expect_nothing(state *s) {
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
+    s->weights = npu_im2col_shown(s, WORD);
+    s->vectors = npu_im2col_shown(s, ACT_VALID);
     s->have = s->pp = s->w_valid = s->a_valid = s->p_now = false;
     s->base = s->busy = s->late = s->ready = 0;
     expect_nothing(s);
@@ -87,46 +93,6 @@ const npu_score_work *npu_score_work_of(const tb_check *c) {
 
 /* ---- the stages ---- */
 
-/* Pixels of the tile that enters the activation stage, as many at once as vector instructions like. */
-__attribute__((noinline)) static void enter_pixels(state *s) {
-    const npu_score_shape *t = s->t;
-    const uint32_t count = 2 * s->n, first = s->a.tile * count, sw = t->sw, right = t->sw * t->icw;
-    uint32_t ow = first % t->ow, y = first / t->ow * t->sh - t->pad_t;
-    for (uint32_t i = 0; i < count; y += t->sh, ow = 0) {
-        const uint32_t x = ow * sw - t->pad_l, at = s->base + (y * t->iw + x) * t->icw;
-        const uint32_t end = tb_min_u32(i + t->ow - ow, count); /* of the row or of the tile */
-        for (uint32_t j = 0; j < end - i; j += TOGETHER) {
-            for (uint32_t k = 0; k < TOGETHER; k++) {
-                s->y[i + j + k] = y;
-                s->x[i + j + k] = x + (j + k) * sw;
-                s->at[i + j + k] = at + (j + k) * right;
-            }
-        }
-        i = end;
-    }
-    for (uint32_t i = count; first + i > t->pixels; i--) {
-        s->y[i - 1] = UINT32_MAX / 2; /* past the last pixel: outside for any position of the kernel */
-    }
-}
-
-/* Addresses of the block in the activation stage. */
-__attribute__((noinline)) static void enter_addresses(state *s) {
-    const npu_score_shape *t = s->t;
-    const uint32_t pixels = 2 * s->n, ih = t->ih, iw = t->iw, dy = s->a.ky * t->dh, dx = s->a.kx * t->dw;
-    const uint32_t by = (dy * iw + dx) * t->icw + (s->a.ib << t->wide);
-    for (uint32_t i = 0; i < pixels; i += TOGETHER) {
-        for (uint32_t k = 0; k < TOGETHER; k++) {
-            s->mask[i + k] = ((s->y[i + k] + dy < ih) & (s->x[i + k] + dx < iw)) != 0 ? RING - 1 : 0;
-            s->addr[i + k] = (uint16_t)(s->at[i + k] + by);
-        }
-    }
-    for (uint32_t i = t->wide ? pixels : 0; i-- > 0;) { /* both words of one pixel, not two pixels */
-        s->mask[2 * i] = s->mask[2 * i + 1] = s->mask[i];
-        s->addr[2 * i] = s->addr[i];
-        s->addr[2 * i + 1] = (uint16_t)(s->addr[2 * i] + 1);
-    }
-}
-
 static void enter_activation(state *s) {
     s->a_valid = s->w_valid;
     if (!s->w_valid) {
@@ -135,10 +101,7 @@ static void enter_activation(state *s) {
     s->a = s->w;
     s->a_sel = s->p_now;
     s->p_now = !s->p_now;
-    if (s->a.block == 0) {
-        enter_pixels(s);
-    }
-    enter_addresses(s);
+    npu_im2col_addresses(s);
     /* the mesh is enabled in the next cycle, too, and its first vector appears in the one after it */
     s->work.block[s->work.blocks++ % NPU_SCORE_BLOCKS] =
         (npu_score_block){.vector = s->enabled + 1, .task = s->t->number, .at = s->a};
@@ -192,7 +155,6 @@ static void expect_task(state *s) {
 /* Flags while these blocks are in the stages. */
 static inline void expect_blocks(state *s) {
     const npu_score_shape *t = s->t;
-    const uint64_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE;
     uint64_t want = s->all.want | s->p_now * WGT_P, care = s->all.care;
     if (s->a_valid) {
         want |= ACT_VALID | IFM_RE | (s->a.block == 0) * FIRST | (s->a.block + 1 == t->blocks) * LAST | s->a_sel * SEL;
@@ -208,7 +170,7 @@ static inline void expect_blocks(state *s) {
             s->release = !t->wgt_res ? 1u << s->w_bank : s->w.ob + 1 == t->ocb ? 3 : 0;
         }
     }
-    s->steady.want = want | ((want & (conv | DIAGONAL)) == conv && s->n == 8) * CONV_OF_8;
+    s->steady.want = want | ((want & (CONV | DIAGONAL)) == CONV && s->n == 8) * CONV_OF_8;
     s->steady.care = care;
     s->step = 0;
     s->last = t->cycles - 1;
@@ -219,7 +181,9 @@ static inline void expect_blocks(state *s) {
 /* Both stages move on. */
 __attribute__((noinline)) static void next_blocks(state *s, bool start) {
     const im2col_flags mesh = s->steady; /* which gets what was read in this cycle */
+    s->weights += s->w_valid ? s->last + 1 : 0;
     if (s->a_valid) {
+        s->vectors += s->last + 1;
         s->busy = 2 * s->n + 1; /* from its last vector on; then the last column's sums have left acc */
     }
     s->before = s->a;
@@ -269,7 +233,7 @@ static bool may_start(const state *s) {
 static inline void check_release(tb_check *c, state *s) {
     const uint32_t expected = s->step == s->last ? s->release : 0, got = npu_score_b(s->wgt_release_o);
     if (got != expected) {
-        tb_check_value(c, "release of weights", s->weights, got, expected);
+        tb_check_value(c, "release of weights", s->weights + (s->w_valid ? s->step : 0), got, expected);
     }
     if (expected != 0 && !s->t->wgt_res) {
         s->pp = !s->pp;
@@ -454,12 +418,9 @@ static inline __attribute__((always_inline)) void compare(tb_check *c, state *s,
         return;
     }
     const uint32_t step = s->step;
-    if ((due & ACT_VALID) != 0) {
-        s->vectors++;
-    } else {
+    if ((due & ACT_VALID) == 0) {
         s->busy -= s->busy > 0;
     }
-    s->weights += (due & WORD) != 0;
     s->enabled += (due & (ACT_VALID | WORD)) != 0 || (got & MESH_EN) != 0;
     s->now = s->steady;
     s->shown = step;
@@ -478,6 +439,11 @@ static __attribute__((noinline)) void compare_any(tb_check *c, state *s, uint64_
     compare(c, s, got, events, s->now.want, s->n);
 }
 
+/* The same of most cycles of a conversion where N is 8. */
+static __attribute__((noinline)) void compare_convert(tb_check *c, state *s, uint64_t got, uint32_t events) {
+    compare(c, s, got, events, CONVERT, 8);
+}
+
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t row = npu_score_row_get(&s->row);
@@ -489,11 +455,13 @@ static void cycle(tb_check *c) {
         events |= *s->event[i];
     }
     /* most cycles of a convolution, and those in which the unit waits: the same code with fewer branches */
-    const uint64_t conv = ACT_VALID | WORD | WGT_RE | IFM_RE, want = s->now.want, got = row + 2 * flags;
+    const uint64_t want = s->now.want, due = want & (CONV | DIAGONAL), got = row + 2 * flags;
     if ((want & CONV_OF_8) != 0) {
-        compare(c, s, got, events, conv, 8);
-    } else if ((want & (conv | DIAGONAL)) == 0) {
+        compare(c, s, got, events, CONV, 8);
+    } else if (due == 0) {
         compare(c, s, got, events, 0, 0);
+    } else if (due == CONVERT && s->n == 8) {
+        compare_convert(c, s, got, events);
     } else {
         compare_any(c, s, got, events);
     }

@@ -1,6 +1,6 @@
 /*
- * im2col_state.h - shared by the two files of im2col's check: im2col.c follows the unit and compares, im2col_report.c
- * finds out what differs.
+ * im2col_state.h - shared by the files of im2col's check: im2col.c follows the unit and compares, im2col_addr.c has the
+ * addresses of its reads, im2col_report.c finds out what differs.
  */
 #ifndef NPU_SCORE_IM2COL_STATE_H
 #define NPU_SCORE_IM2COL_STATE_H
@@ -50,11 +50,6 @@ typedef struct im2col_flags {
 
 typedef struct im2col_state {
     /* ---- members used in every cycle ---- */
-    npu_score_row row;
-    const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
-    const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
-    const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
-    bool side_by_side;                        /* both ifm_raddr */
     im2col_flags now, steady; /* of this cycle; of all cycles of the blocks in the stages but their first one */
     uint32_t step, shown;     /* of the blocks; of the outputs to the mesh, which follow the reads by a cycle */
     uint32_t attend;          /* from this step on, starts of tiles and the end of the blocks have to be followed */
@@ -65,7 +60,13 @@ typedef struct im2col_state {
     uint16_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
     uint32_t weight_base, weight_step;
-    uint64_t enabled, weights, vectors; /* not cleared by a reset */
+    uint64_t enabled;          /* cycles of the mesh; not cleared by a reset */
+    uint64_t weights, vectors; /* of all blocks that have left the stages: npu_im2col_shown() */
+    const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
+    const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
+    const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
+    bool side_by_side;                        /* both ifm_raddr */
+    npu_score_row row;
     /* addresses of both streams in every step of the block; mask: RING - 1, 0 outside the map */
     uint16_t addr[4 * N_MAX], mask[4 * N_MAX];
     int8_t padding[N_MAX];
@@ -101,10 +102,24 @@ __attribute__((cold)) void npu_im2col_fail(tb_check *c, const char *stream, uint
                                            const npu_score_walk *k, uint32_t pixel, const char *got,
                                            const char *expected);
 
+/* ---- im2col_addr.c ---- */
+
+/* Addresses of the block that enters the activation stage, after those of the block before it. */
+void npu_im2col_addresses(im2col_state *s);
+
 /* ---- im2col.c ---- */
 
 static inline npu_score_block npu_im2col_block(const im2col_state *s, const npu_score_walk *k) {
     return (npu_score_block){.task = s->t->number, .at = *k};
+}
+
+/*
+ * Words or vectors that the mesh got before this cycle; flag: WORD or ACT_VALID. The last one of a block follows when
+ * the block has left its stage.
+ */
+static inline uint64_t npu_im2col_shown(const im2col_state *s, uint64_t flag) {
+    const uint64_t count = flag == WORD ? s->weights : s->vectors;
+    return (s->now.want & flag) != 0 ? count + s->step - 1 : count;
 }
 
 /* The word of weights that is due. */

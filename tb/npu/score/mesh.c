@@ -19,38 +19,47 @@
 
 #define PORTS en_i, sel_i, wgt_p_i, wgt_i, act_i[2], ps_o[2], wgt_wide_i, act_wide_i
 typedef struct state {
-    TB_PORTS(ports, PORTS);
-    uint32_t n;
-    bool int16;        /* else wgt_wide_i and act_wide_i are of no meaning */
-    bool wait_wide;    /* of the vectors that wait, and */
-    uint8_t wait_sel;  /* NONE: no vector waits */
-    uint32_t waiting;  /* vectors */
-    uint32_t unknowns; /* lines that are unknown */
+    /* ---- members used in every cycle ---- */
+    const uint8_t *en, *sel, *wgt_p;
+    const void *wgt, *act[2], *ps[2];
     uint64_t enabled;  /* enabled cycles; also the number of the vectors of this cycle */
-    uint64_t first;    /* number of the first vector that waits */
-    const int32_t
-        *line; /* what is output in this cycle by stream 0 in column 0; column c is a place earlier for each c */
+    uint32_t unknowns; /* lines that are unknown */
+    uint32_t waiting;  /* vectors */
+    uint32_t wait_sel; /* NONE: no vector waits */
     /* of both weight registers: */
     uint32_t newest[2]; /* byte of the newest word */
+    uint32_t n;
     uint64_t same[2]; /* words that came with the same wgt_wide_i as the newest: a chain that mixes both has no order */
     bool wide[2];     /* that one's */
+    bool int16;       /* else wgt_wide_i and act_wide_i are of no meaning */
+    bool wait_wide;   /* of the vectors that wait */
+    uint64_t first;   /* number of the first vector that waits */
+    TB_PORTS(ports, PORTS);
     /*
      * The last words of each register, newest first and without gaps: the last N are a block as the golden function
      * takes it, those with wgt_wide_i the last 2N. New words are put in front; when there is no place left, those that
      * are needed are moved to the end.
      */
-    int8_t word[2][4 * ROW * ROW];
+    _Alignas(TB_CHECK_LINE) int8_t word[2][5 * ROW * ROW]; /* 4 are needed, but would share sets of a cache */
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
-    int8_t act_wait[2 * ROW * ROW];
+    _Alignas(TB_CHECK_LINE) int8_t act_wait[2 * ROW * ROW];
     /*
      * Results by number of the vector: [place][stream][column] without gaps. The places are a ring of 2N; the first N
      * are there a second time behind the last one, so that each N successive vectors have neighbouring places.
      */
-    int32_t result[3 * ROW * 2 * ROW];
+    _Alignas(TB_CHECK_LINE) int32_t result[3 * ROW * 2 * ROW];
     /* Lines, by the enabled cycle in which they are output, modulo 4N: of a vector that was multiplied by the initial
      * contents of a register. */
     bool unknown[4 * ROW];
 } state;
+
+/*
+ * What is output in this cycle by stream 0 in column 0, of the vector N + 1 cycles ago; column c is a place earlier for
+ * each c.
+ */
+static inline const int32_t *line_now(uint32_t n, const state *s) {
+    return &s->result[n * 2 * n] + (s->enabled - 1) % (2 * n) * 2 * n;
+}
 
 static void mark_unknown(state *s, uint64_t from, uint64_t to) {
     for (uint64_t at = from; at < to; at++) {
@@ -104,6 +113,19 @@ static void multiply_wide(state *s, const int8_t *wgt, int32_t *out) {
     }
 }
 
+/* Vectors that are no whole block. */
+__attribute__((noinline)) static void multiply_part(state *s, const int8_t *wgt, int32_t *to) {
+    const uint32_t n = s->n, waiting = s->waiting;
+    int32_t out[2 * ROW * ROW];
+    memset(&s->act_wait[2 * waiting * n], 0, (size_t)2 * (n - waiting) * n);
+    if (s->wait_wide) {
+        multiply_wide(s, wgt, out);
+    } else {
+        cm_mesh_block(n, s->act_wait, wgt, out);
+    }
+    memcpy(to, out, (size_t)waiting * 2 * n * sizeof *out);
+}
+
 /* The vectors that wait go through the golden function. Inlined with a constant N. */
 static inline __attribute__((always_inline)) void flush_rows(uint32_t n, state *s) {
     const uint32_t sel = s->wait_sel, waiting = s->waiting, place = (uint32_t)s->first % (2 * n);
@@ -112,14 +134,7 @@ static inline __attribute__((always_inline)) void flush_rows(uint32_t n, state *
     if (waiting == n && !s->wait_wide) {
         cm_mesh_block(n, s->act_wait, wgt, to);
     } else {
-        int32_t out[2 * ROW * ROW];
-        memset(&s->act_wait[2 * waiting * n], 0, (size_t)2 * (n - waiting) * n);
-        if (s->wait_wide) {
-            multiply_wide(s, wgt, out);
-        } else {
-            cm_mesh_block(n, s->act_wait, wgt, out);
-        }
-        memcpy(to, out, (size_t)waiting * 2 * n * sizeof *out);
+        multiply_part(s, wgt, to);
     }
     copy_twice(n, s, place, waiting);
     if (s->same[sel] < n << s->wide[sel] || s->wide[sel] != s->wait_wide) {
@@ -142,51 +157,44 @@ __attribute__((noinline)) static void flush(state *s) {
     }
 }
 
-static bool zero(const int8_t *p, uint32_t n) {
+/* Zero vectors need not wait, as they have zero results, whatever the weights are. */
+static inline bool zero_vectors(uint32_t n, const state *s) {
     static const int8_t zeros[ROW];
-    return npu_score_same(p, zeros, n);
+    return npu_score_same(s->act[0], zeros, n) && npu_score_same(s->act[1], zeros, n);
 }
 
-/*
- * The vectors of this cycle are the first ones of a block, or meet other weights than those that wait. False: they need
- * not wait, as zero vectors have zero results, whatever the weights are.
- */
-__attribute__((noinline)) static bool begin_block(state *s, bool wide) {
-    const uint32_t n = s->n;
-    if (s->waiting > 0) {
-        flush(s);
-    }
-    if (zero((const int8_t *)s->act_i[0].ptr, n) && zero((const int8_t *)s->act_i[1].ptr, n)) {
-        const uint32_t place = (uint32_t)s->enabled % (2 * n);
-        npu_score_zero(&s->result[place * 2 * n], 8 * n);
-        copy_twice(n, s, place, 1);
-        return false;
-    }
-    s->first = s->enabled;
-    s->wait_sel = *(const uint8_t *)s->sel_i.ptr;
-    s->wait_wide = wide;
-    return true;
+__attribute__((noinline)) static void add_zeros(state *s) {
+    const uint32_t n = s->n, place = (uint32_t)s->enabled % (2 * n);
+    npu_score_zero(&s->result[place * 2 * n], 8 * n);
+    copy_twice(n, s, place, 1);
 }
 
 static inline void take_vectors(uint32_t n, bool int16, state *s) {
     const bool wide = int16 && npu_score_b(s->act_wide_i) != 0;
-    if (npu_score_b(s->sel_i) != s->wait_sel || (int16 && wide != s->wait_wide)) {
-        if (!begin_block(s, wide)) {
+    if (*s->sel != s->wait_sel || (int16 && wide != s->wait_wide)) { /* the first ones of a block, or other weights */
+        if (s->waiting > 0) {
+            flush(s);
+        }
+        if (zero_vectors(n, s)) {
+            add_zeros(s);
             return;
         }
+        s->first = s->enabled;
+        s->wait_sel = *s->sel;
+        s->wait_wide = wide;
     }
     int8_t *const to = &s->act_wait[2 * s->waiting * n];
-    npu_score_copy(to, s->act_i[0].ptr, n);
-    npu_score_copy(to + n, s->act_i[1].ptr, n);
+    npu_score_copy(to, s->act[0], n);
+    npu_score_copy(to + n, s->act[1], n);
     s->waiting++;
     /* the word of this cycle must not come before those that these vectors meet */
-    if (s->waiting == n || npu_score_b(s->wgt_p_i) == s->wait_sel) {
+    if (s->waiting == n || *s->wgt_p == s->wait_sel) {
         flush(s);
     }
 }
 
 static inline void take_weights(uint32_t n, bool int16, state *s) {
-    const uint32_t p = npu_score_b(s->wgt_p_i), bytes = (n << int16) * n;
+    const uint32_t p = *s->wgt_p, bytes = (n << int16) * n;
     uint32_t newest = s->newest[p];
     if (int16 && (npu_score_b(s->wgt_wide_i) != 0) != s->wide[p]) {
         s->wide[p] = !s->wide[p];
@@ -198,15 +206,16 @@ static inline void take_weights(uint32_t n, bool int16, state *s) {
         newest = bytes;
     }
     s->newest[p] = newest - n;
-    npu_score_copy(&s->word[p][newest - n], s->wgt_i.ptr, n);
+    npu_score_copy(&s->word[p][newest - n], s->wgt, n);
 }
 
 __attribute__((cold, noinline)) static void wrong_result(tb_check *c, const state *s) {
     const uint32_t n = s->n;
+    const int32_t *line = line_now(n, s);
     for (uint32_t stream = 0; stream < 2; stream++) {
-        const int32_t *got = (const int32_t *)s->ps_o[stream].ptr;
+        const int32_t *got = (const int32_t *)s->ps[stream];
         for (uint32_t col = 0; col < n; col++) {
-            const int32_t expected = *(s->line - col * 2 * n + stream * n + col);
+            const int32_t expected = *(line - col * 2 * n + stream * n + col);
             if (got[col] != expected) {
                 const uint64_t vector = s->enabled - (n + 1 + col);
                 char where[96];
@@ -221,9 +230,9 @@ __attribute__((cold, noinline)) static void wrong_result(tb_check *c, const stat
 
 typedef npu_score_four four;
 
-/* Where a stream differs from a line as state.line. */
-static inline four differences(uint32_t n, const int32_t *line, tb_sig stream) {
-    const four *got = (const four *)stream.ptr;
+/* Where a stream differs from a line as that of line_now(). */
+static inline four differences(uint32_t n, const int32_t *line, const void *stream) {
+    const four *got = (const four *)stream;
     const uint32_t step = 2 * n - 1;
     four differ = {0};
     for (uint32_t col = 0; col < n; col += 4, line -= 4 * step) {
@@ -235,11 +244,12 @@ static inline four differences(uint32_t n, const int32_t *line, tb_sig stream) {
 
 /* Inlined with a constant N where the time of a simulation matters. */
 static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int16, tb_check *c, state *s) {
-    if (npu_score_b(s->en_i) == 0) {
+    if (*s->en == 0) {
         return;
     }
     if (s->unknowns == 0 || !take_unknown(s)) {
-        const four differ = differences(n, s->line, s->ps_o[0]) | differences(n, s->line + n, s->ps_o[1]);
+        const int32_t *line = line_now(n, s);
+        const four differ = differences(n, line, s->ps[0]) | differences(n, line + n, s->ps[1]);
         if (npu_score_any(differ)) {
             wrong_result(c, s);
             return;
@@ -248,7 +258,6 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int1
     take_vectors(n, int16, s);
     take_weights(n, int16, s);
     s->enabled++;
-    s->line = s->line == &s->result[(3 * n - 1) * 2 * n] ? &s->result[n * 2 * n] : s->line + 2 * n;
 }
 
 static void cycle(tb_check *c) {
@@ -269,8 +278,15 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->n = npu_score_n(c);
     s->int16 = npu_score_int16(c);
     s->wait_sel = NONE;
-    s->line = &s->result[(3 * s->n - 1) * 2 * s->n]; /* of vector -N - 1 */
-    mark_unknown(s, 0, 2 * s->n);                    /* these lines depend on the initial state */
+    s->en = (const uint8_t *)s->en_i.ptr;
+    s->sel = (const uint8_t *)s->sel_i.ptr;
+    s->wgt_p = (const uint8_t *)s->wgt_p_i.ptr;
+    s->wgt = s->wgt_i.ptr;
+    for (uint32_t i = 0; i < 2; i++) {
+        s->act[i] = s->act_i[i].ptr;
+        s->ps[i] = s->ps_o[i].ptr;
+    }
+    mark_unknown(s, 0, 2 * s->n); /* these lines depend on the initial state */
     c->cycle = s->int16 ? cycle : s->n == 8 ? cycle_8 : s->n == 32 ? cycle_32 : cycle;
     (void)err, (void)err_size;
     return 0;

@@ -240,33 +240,23 @@ static void compare_outputs(tb_check *c, state *s) {
     }
 }
 
-static void compare_write_response(tb_check *c, const state *s) {
-    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), (s->bus & WR_RESP) != 0);
-    if ((s->bus & WR_RESP) != 0) {
-        tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bresp_o), 0);
-    }
-}
-
-__attribute__((cold, noinline)) static void read_differs(tb_check *c, const state *s) {
-    const bool up = (s->bus & RD_RESP) != 0;
-    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), up);
-    if (up && s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) {
+static void compare_responses(tb_check *c, const state *s) {
+    const bool write = (s->bus & WR_RESP) != 0, read = (s->bus & RD_RESP) != 0;
+    tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), write);
+    tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), read);
+    if (read && s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) {
         tb_check_failf(c, "read data", s->rd.count, "register 0x%03" PRIx32 "|0x%08" PRIx32 "|0x%08" PRIx32, s->rd.addr,
                        npu_score_w(s->rdata_o), s->rdata_expected);
     }
-    if (up) {
-        tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rresp_o), 0);
-    }
+    tb_check_value(c, "read response", s->rd.count, read ? npu_score_b(s->rresp_o) : 0, 0);
+    tb_check_value(c, "write response", s->wr.count, write ? npu_score_b(s->bresp_o) : 0, 0);
 }
 
-static inline void compare_read_response(tb_check *c, const state *s) {
-    bool wrong = npu_score_b(s->rvalid_o) != (s->bus & RD_RESP) / RD_RESP;
-    if ((s->bus & RD_RESP) != 0) {
-        wrong |= (s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) || npu_score_b(s->rresp_o) != 0;
-    }
-    if (__builtin_expect(wrong, 0)) {
-        read_differs(c, s);
-    }
+/* The same without writes, for most cycles. */
+static inline bool read_differs(const state *s) {
+    const bool read = (s->bus & RD_RESP) != 0;
+    return npu_score_b(s->rvalid_o) != read ||
+           (read && ((s->rdata_known && npu_score_w(s->rdata_o) != s->rdata_expected) || npu_score_b(s->rresp_o) != 0));
 }
 
 /* ---- one edge ---- */
@@ -472,8 +462,7 @@ __attribute__((noinline)) static void general_cycle(tb_check *c, state *s) {
     if (s->perf_apart && !resetting) {
         compare_levels(c, s);
     }
-    compare_write_response(c, s);
-    compare_read_response(c, s);
+    compare_responses(c, s);
     step_read(s);
     const bool write = step_write(s);
     if (write || !s->calm) {
@@ -486,15 +475,17 @@ __attribute__((noinline)) static void general_cycle(tb_check *c, state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if ((npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i)) != 0 || !s->calm) {
+    if (__builtin_expect((npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i)) != 0 || !s->calm, 0)) {
         s->calm = !s->perf_apart && !c->all->every_cycle && calm(s);
     }
     const uint32_t writes = npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->bvalid_o) |
                             (s->bus & (WR_ADDR | WR_DATA | WR_RESP));
-    if (writes != 0 || !s->calm) {
+    if (__builtin_expect(writes != 0 || !s->calm, 0)) {
         general_cycle(c, s);
     } else {
-        compare_read_response(c, s);
+        if (__builtin_expect(read_differs(s), 0)) {
+            compare_responses(c, s);
+        }
         step_read(s);
         request_read(c, s, false);
     }

@@ -13,8 +13,7 @@
 #include "npu_top.h"
 
 #define ALL_UNITS ((1u << UNITS) - 1)
-#define ALWAYS_INLINE __attribute__((always_inline)) /* in loops over the channels */
-#define TAIL 4u                                      /* cycles that a clock runs on */
+#define TAIL 4u /* cycles that a clock runs on */
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
@@ -37,16 +36,18 @@ static inline void same(tb_check *c, const char *stream, uint32_t ch, uint32_t g
 }
 
 /* Reports the first byte that differs, if there is one. */
+static void compare_bytes(tb_check *c, const carried *w, const carried_name *n) {
+    for (uint32_t k = 0; k < n->bytes; k++) {
+        if (w->got[k] != w->expected[k]) {
+            differs(c, n->stream, n->ch, n->of, w->got[k], w->expected[k]);
+            return;
+        }
+    }
+}
+
 __attribute__((cold, noinline)) static void find_difference(tb_check *c, const load *l) {
     for (uint32_t i = 0; i < l->count; i++) {
-        const carried *w = &l->both[i];
-        const carried_name *n = &l->name[i];
-        for (uint32_t k = 0; k < n->bytes; k++) {
-            if (w->got[k] != w->expected[k]) {
-                differs(c, n->stream, n->ch, n->of, w->got[k], w->expected[k]);
-                return;
-            }
-        }
+        compare_bytes(c, &l->both[i], &l->name[i]);
     }
 }
 
@@ -92,14 +93,39 @@ static inline uint32_t bit(tb_sig sig, uint32_t ch) {
     return (npu_score_b(sig) >> ch) & 1u;
 }
 
-/* Bits of a channel's requesters of reads, gathered from the units; of its requesters of writes; their order is that of
- * npu_pkg::RdId* and WrId*. */
-static inline uint32_t of_readers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t ch) {
-    return (npu_score_b(gemm) >> 4 * ch & 15u) | bit(alu, ch) << 4 | bit(pool, ch) << 5;
+/*
+ * Bits of the requesters of both channels, channel 0 lowest: as a channel has them; and as the units have them, in the
+ * order of npu_pkg::RdId* and WrId*.
+ */
+static inline uint32_t of_channels(tb_sig a, tb_sig b, uint32_t requesters) {
+    return npu_score_b(a) | npu_score_b(b) << requesters;
 }
 
-static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool, uint32_t ch) {
-    return bit(gemm, ch) | bit(pool, ch) << 1 | bit(alu, ch) << 2;
+static inline uint32_t of_readers(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    const uint32_t g = npu_score_b(gemm), a = npu_score_b(alu), p = npu_score_b(pool);
+    return (g & 15u) | (a & 1u) << 4 | (p & 1u) << 5 | (g >> 4 | (a & 2u) << 3 | (p & 2u) << 4) << READERS;
+}
+
+static inline uint32_t of_writers(tb_sig gemm, tb_sig alu, tb_sig pool) {
+    const uint32_t g = npu_score_b(gemm), a = npu_score_b(alu), p = npu_score_b(pool);
+    return (g & 1u) | (p & 1u) << 1 | (a & 1u) << 2 | (g >> 1 | (p & 2u) | (a & 2u) << 1) << WRITERS;
+}
+
+/* Which channel differs, each of so many bits? `of` may be NULL. */
+__attribute__((cold, noinline)) static void find_channel(tb_check *c, const char *stream, const char *of, uint32_t bits,
+                                                         uint32_t got, uint32_t expected) {
+    const uint32_t mask = (1u << bits) - 1;
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
+        if (((got ^ expected) >> bits * ch & mask) != 0) {
+            differs(c, stream, ch, of, got >> bits * ch & mask, expected >> bits * ch & mask);
+        }
+    }
+}
+
+static inline void both_same(tb_check *c, const char *stream, uint32_t requesters, uint32_t got, uint32_t expected) {
+    if (__builtin_expect(got != expected, 0)) {
+        find_channel(c, stream, NULL, requesters, got, expected);
+    }
 }
 
 /* The unit of a requester of reads; UNITS and more: none. */
@@ -108,20 +134,23 @@ static inline uint32_t unit_of(uint32_t id) {
 }
 
 /* Compares the handshakes of requests for reads, and finds what they carry. True: there are some. */
-ALWAYS_INLINE static inline bool read_requests(tb_check *c, state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
+static bool read_requests(tb_check *c, state *s) {
+    const channel *k = s->ch;
     const ends *u = s->unit;
-    const uint32_t valid = npu_score_b(k->rd.req_valid_i), ready = npu_score_b(k->rd.req_ready_o);
-    same(c, "read requests", ch, valid, of_readers(u[0].rd_req_valid_o, u[1].rd_req_valid_o, u[2].rd_req_valid_o, ch));
-    same(c, "read requests taken", ch, of_readers(u[0].rd_req_ready_i, u[1].rd_req_ready_i, u[2].rd_req_ready_i, ch),
-         ready);
+    const uint32_t valid = of_channels(k[0].rd.req_valid_i, k[1].rd.req_valid_i, READERS);
+    const uint32_t ready = of_channels(k[0].rd.req_ready_o, k[1].rd.req_ready_o, READERS);
+    both_same(c, "read requests", READERS, valid,
+              of_readers(u[0].rd_req_valid_o, u[1].rd_req_valid_o, u[2].rd_req_valid_o));
+    both_same(c, "read requests taken", READERS,
+              of_readers(u[0].rd_req_ready_i, u[1].rd_req_ready_i, u[2].rd_req_ready_i), ready);
+    s->rd_requests.count = 0;
     for (uint32_t left = ready; left != 0; left &= left - 1) {
-        const uint32_t id = (uint32_t)__builtin_ctz(left);
+        const uint32_t i = (uint32_t)__builtin_ctz(left), ch = i / READERS, id = i % READERS;
         u = &s->unit[unit_of(id)];
         const uint32_t at = u->count * ch + id - u->first; /* in the unit's wires */
-        carry(&s->rd_requests, "read address", ch, u->name, piece(k->rd.req_addr_i, id, ADDRESS),
+        carry(&s->rd_requests, "read address", ch, u->name, piece(k[ch].rd.req_addr_i, id, ADDRESS),
               piece(u->rd_req_addr_o, at, ADDRESS), ADDRESS);
-        carry(&s->rd_requests, "read bytes", ch, u->name, piece(k->rd.req_bytes_i, id, BYTES),
+        carry(&s->rd_requests, "read bytes", ch, u->name, piece(k[ch].rd.req_bytes_i, id, BYTES),
               piece(u->rd_req_bytes_o, at, BYTES), BYTES);
     }
     return valid != 0;
@@ -168,44 +197,51 @@ __attribute__((noinline)) static bool read_data(tb_check *c, const state *s) {
 }
 
 /* The same for writes, and for words on their way through send_buf. */
-ALWAYS_INLINE static inline bool write_side(tb_check *c, state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
+static bool writes(tb_check *c, state *s) {
+    const channel *k = s->ch;
     const ends *u = s->unit;
-    const uint32_t valid = npu_score_b(k->wr.req_valid_i), ready = npu_score_b(k->wr.req_ready_o);
-    const uint32_t offered = npu_score_b(k->send.wvalid_i), taken = npu_score_b(k->send.wready_o);
-    const uint32_t waiting = npu_score_b(k->send.rvalid_o), words = offered & taken;
-    same(c, "write requests", ch, valid, of_writers(u[0].wr_req_valid_o, u[1].wr_req_valid_o, u[2].wr_req_valid_o, ch));
-    same(c, "write requests taken", ch, of_writers(u[0].wr_req_ready_i, u[1].wr_req_ready_i, u[2].wr_req_ready_i, ch),
-         ready);
-    same(c, "words offered", ch, offered, of_writers(u[0].wr_valid_o, u[1].wr_valid_o, u[2].wr_valid_o, ch));
-    same(c, "words taken", ch, of_writers(u[0].wr_ready_i, u[1].wr_ready_i, u[2].wr_ready_i, ch), taken);
-    for (uint32_t i = 0; (ready | words) != 0 && i < UNITS; i++, u++) {
-        if ((ready >> u->wr & 1u) != 0) {
-            carry(&s->wr_requests, "write address", ch, u->name, piece(k->wr.req_addr_i, u->wr, ADDRESS),
+    const uint32_t valid = of_channels(k[0].wr.req_valid_i, k[1].wr.req_valid_i, WRITERS);
+    const uint32_t ready = of_channels(k[0].wr.req_ready_o, k[1].wr.req_ready_o, WRITERS);
+    const uint32_t offered = of_channels(k[0].send.wvalid_i, k[1].send.wvalid_i, WRITERS);
+    const uint32_t taken = of_channels(k[0].send.wready_o, k[1].send.wready_o, WRITERS), words = offered & taken;
+    const uint32_t waiting = of_channels(k[0].send.rvalid_o, k[1].send.rvalid_o, WRITERS);
+    const uint32_t sent = waiting & of_channels(k[0].send.rready_i, k[1].send.rready_i, WRITERS);
+    both_same(c, "write requests", WRITERS, valid,
+              of_writers(u[0].wr_req_valid_o, u[1].wr_req_valid_o, u[2].wr_req_valid_o));
+    both_same(c, "write requests taken", WRITERS,
+              of_writers(u[0].wr_req_ready_i, u[1].wr_req_ready_i, u[2].wr_req_ready_i), ready);
+    both_same(c, "words offered", WRITERS, offered, of_writers(u[0].wr_valid_o, u[1].wr_valid_o, u[2].wr_valid_o));
+    both_same(c, "words taken", WRITERS, of_writers(u[0].wr_ready_i, u[1].wr_ready_i, u[2].wr_ready_i), taken);
+    s->wr_requests.count = s->wr_words.count = 0;
+    for (uint32_t left = ready | words | sent; left != 0; left &= left - 1) {
+        const uint32_t i = (uint32_t)__builtin_ctz(left), ch = i / WRITERS, id = i % WRITERS;
+        u = &s->unit[id == 0 ? 0 : UNITS - id];
+        if ((ready >> i & 1u) != 0) {
+            carry(&s->wr_requests, "write address", ch, u->name, piece(k[ch].wr.req_addr_i, id, ADDRESS),
                   piece(u->wr_req_addr_o, ch, ADDRESS), ADDRESS);
-            carry(&s->wr_requests, "write bytes", ch, u->name, piece(k->wr.req_bytes_i, u->wr, BYTES),
+            carry(&s->wr_requests, "write bytes", ch, u->name, piece(k[ch].wr.req_bytes_i, id, BYTES),
                   piece(u->wr_req_bytes_o, ch, BYTES), BYTES);
         }
-        if ((words >> u->wr & 1u) != 0) {
-            carry(&s->wr_words, "write data", ch, u->name, piece(k->send.wdata_i, u->wr, WORD),
+        if ((words >> i & 1u) != 0) {
+            carry(&s->wr_words, "write data", ch, u->name, piece(k[ch].send.wdata_i, id, WORD),
                   piece(u->wr_data_o, ch, WORD), WORD);
         }
+        if ((sent >> i & 1u) != 0 && k[ch].words_apart) {
+            carry(&s->wr_words, "words", ch, NULL, piece(k[ch].wr.wdat_i, id, WORD),
+                  piece(k[ch].send.rdata_o, id, WORD), WORD);
+        }
     }
-    for (uint32_t left = k->words_apart ? waiting & npu_score_b(k->send.rready_i) : 0; left != 0; left &= left - 1) {
-        const uint32_t i = (uint32_t)__builtin_ctz(left);
-        carry(&s->wr_words, "words", ch, NULL, piece(k->wr.wdat_i, i, WORD), piece(k->send.rdata_o, i, WORD), WORD);
-    }
-    return (valid | offered | waiting | npu_score_b(k->wr.wdat_valid_i)) != 0;
+    return (valid | offered | waiting | npu_score_b(k[0].wr.wdat_valid_i) | npu_score_b(k[1].wr.wdat_valid_i)) != 0;
 }
 
 /* Links that carry something while a valid of the bus is 1. */
-static void on_bus(state *s) {
-    s->bus.count = 0;
+__attribute__((noinline)) static void compare_links(tb_check *c, const state *s) {
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
         for (const link *l = k->link + k->plain; l < k->link + k->links; l++) {
             if (*l->when != 0) {
-                carry(&s->bus, l->stream, ch, NULL, l->got.ptr, l->expected.ptr, (uint32_t)tb_sig_bytes(l->got));
+                compare_bytes(c, &(carried){(const uint8_t *)l->got.ptr, (const uint8_t *)l->expected.ptr},
+                              &(carried_name){l->stream, NULL, ch, (uint32_t)tb_sig_bytes(l->got)});
             }
         }
     }
@@ -225,17 +261,6 @@ static uint32_t errors(const state *s) {
     return err;
 }
 
-/* Writes not yet complete; links that are always compared. */
-static void write_state(tb_check *c, const state *s, uint32_t ch) {
-    const channel *k = &s->ch[ch];
-    const ends *u = s->unit;
-    same(c, "write idle", ch, of_writers(u[0].wr_idle_i, u[1].wr_idle_i, u[2].wr_idle_i, ch),
-         npu_score_b(k->wr.idle_req_o));
-    for (const link *l = k->link; l < k->link + k->plain; l++) {
-        same(c, l->stream, ch, npu_score_b(l->got), npu_score_b(l->expected));
-    }
-}
-
 /* Soft reset: flush {wr1, rd1, wr0, rd0}, reset {pool, alu, gemm, send_buf1, send_buf0}; end of a drain; errors. */
 static void status(tb_check *c, const state *s) {
     const channel *a = &s->ch[0], *b = &s->ch[1];
@@ -247,8 +272,12 @@ static void status(tb_check *c, const state *s) {
     const uint32_t reset = npu_score_b(a->send.rst_ni) | npu_score_b(b->send.rst_ni) << 1 |
                            npu_score_b(u[0].rst_ni) << 2 | npu_score_b(u[1].rst_ni) << 3 |
                            npu_score_b(u[2].rst_ni) << 4;
-    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        write_state(c, s, ch);
+    both_same(c, "write idle", WRITERS, of_writers(u[0].wr_idle_i, u[1].wr_idle_i, u[2].wr_idle_i),
+              of_channels(a->wr.idle_req_o, b->wr.idle_req_o, WRITERS));
+    for (uint32_t ch = 0; ch < CHANNELS; ch++) { /* links that are always compared */
+        for (const link *l = s->ch[ch].link; l < s->ch[ch].link + s->ch[ch].plain; l++) {
+            same(c, l->stream, ch, npu_score_b(l->got), npu_score_b(l->expected));
+        }
     }
     same(c, "flush", 0, flush, srst * 0xfu);
     same(c, "reset", 0, reset, srst != 0 ? 0 : 0x1fu);
@@ -282,28 +311,24 @@ __attribute__((noinline)) static bool clocks(tb_check *c, state *s) {
     return s->unknown == 0 && s->worked == (two | two << 2 * UNITS);
 }
 
-/* Levels of send_buf as the units and the counters must see them. */
+/* Two levels of a requester in send_buf, of channel 0 and 1. */
+static inline uint32_t words_of(const state *s, uint32_t id) {
+    return s->sent[0][id] | (uint32_t)s->sent[1][id] << 16;
+}
+
 __attribute__((cold, noinline)) static void find_level(tb_check *c, const state *s) {
-    const uint16_t *level = s->level;
-    for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-        const uint16_t *words = s->sent[ch];
-        for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
-            const uint16_t seen = s->seen[u->wr][ch];
-            if (seen != words[u->wr]) {
-                differs(c, "level", ch, u->name, seen, words[u->wr]);
-            }
-        }
-        if (level[ch] != words[0] || level[2 + ch] != words[1] || level[4 + ch] != words[2]) {
-            differs(c, "level of a counter", ch, "send_buf", level[ch], words[0]);
-        }
+    for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
+        const uint32_t words = words_of(s, u->wr);
+        find_channel(c, "level", u->name, 16, four_bytes(s->seen[u->wr]), words);
+        find_channel(c, "level of a counter", "send_buf", 16, four_bytes(&s->level[2 * u->wr]), words);
     }
 }
 
+/* Levels of send_buf as the units and the counters must see them. */
 static inline void levels(tb_check *c, const state *s) {
     uint32_t wrong = 0;
-    for (uint32_t i = 0; i < UNITS; i++) {
-        const uint32_t words = s->sent[0][i] | (uint32_t)s->sent[1][i] << 16;
-        wrong |= (four_bytes(&s->level[2 * i]) ^ words) | (four_bytes(s->seen[i]) ^ words);
+    for (uint32_t i = 0; i < WRITERS; i++) {
+        wrong |= (four_bytes(&s->level[2 * i]) ^ words_of(s, i)) | (four_bytes(s->seen[i]) ^ words_of(s, i));
     }
     if (__builtin_expect(wrong != 0, 0)) {
         find_level(c, s);
@@ -347,20 +372,15 @@ static inline uint32_t events(tb_check *c, const state *s) {
     return event;
 }
 
-/* The requesters of data that GEMM sees, and the data, whether it is valid or not: the first byte that differs. */
+/* The requesters of data that GEMM sees, and the data, whether it is valid or not. */
 __attribute__((cold, noinline)) static void find_word(tb_check *c, const state *s) {
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const uint32_t id = *s->ids[ch], to = unit_of(id);
         same(c, "read requester", ch, *s->gemm_ids >> (3 * ch) & 7u, id);
         for (uint32_t i = 0; i < UNITS; i++) {
             const ends *u = &s->unit[s->data_apart || to >= UNITS ? i : to];
-            const uint8_t *got = (const uint8_t *)piece(u->rd_data_i, ch, WORD);
-            for (uint32_t k = 0; k < WORD; k++) {
-                if (got[k] != s->data[ch][k]) {
-                    differs(c, "read data", ch, u->name, got[k], s->data[ch][k]);
-                    return;
-                }
-            }
+            compare_bytes(c, &(carried){(const uint8_t *)piece(u->rd_data_i, ch, WORD), s->data[ch]},
+                          &(carried_name){"read data", u->name, ch, WORD});
         }
     }
 }
@@ -376,25 +396,14 @@ static inline void words_read(tb_check *c, const state *s) {
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
 __attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
-    bool reads = false, writes = false;
     s->again &= ~groups;
-    if ((groups & REQUESTS) != 0) {
-        s->rd_requests.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            reads |= read_requests(c, s, ch);
-        }
+    if ((groups & REQUESTS) != 0 && read_requests(c, s)) {
+        s->again |= REQUESTS;
     }
-    if ((groups & WRITES) != 0) {
-        s->wr_requests.count = s->wr_words.count = 0;
-        for (uint32_t ch = 0; ch < CHANNELS; ch++) {
-            writes |= write_side(c, s, ch);
-        }
+    if ((groups & WRITES) != 0 && writes(c, s)) {
+        s->again |= WRITES;
     }
-    if ((groups & BUS) != 0) {
-        on_bus(s);
-    }
-    s->again |= (reads ? REQUESTS : 0u) | (writes ? WRITES : 0u);
-    s->others = (s->rd_requests.count | s->wr_requests.count | s->bus.count) != 0;
+    s->others = (s->rd_requests.count | s->wr_requests.count) != 0 || s->links_apart;
     if ((groups & STATES) != 0) {
         status(c, s);
         s->again |= STATES; /* a look at the clocks */
@@ -409,8 +418,8 @@ static inline void compare_carried(tb_check *c, const state *s) {
     if (s->others) {
         compare_requests(c, &s->rd_requests);
         compare_requests(c, &s->wr_requests);
-        if (s->bus.count != 0) {
-            find_difference(c, &s->bus);
+        if (s->links_apart) {
+            compare_links(c, s);
         }
     }
 }

@@ -7,6 +7,8 @@
 
 #define UNITS 3u
 #define CHANNELS 2u
+#define READERS 6u /* requesters of a channel */
+#define WRITERS 3u
 #define UNKNOWN 16u /* cycles after a reset in which a clock may run */
 /* 16-bit words of perf_level_o: levels of send_buf, of each unit in both channels; bursts in flight */
 #define LEVELS_SEND (UNITS * CHANNELS)
@@ -63,8 +65,8 @@ typedef struct channel {
 #define BYTES 3u
 
 /* Groups of wires, which are compared when one of them has changed. Valids and readies of requests of reads, of data
- * that was read, of writes; valids on the bus; resets, errors, clocks and so on. */
-enum { REQUESTS = 1, DATA = 2, WRITES = 4, BUS = 8, STATES = 16, ALL_GROUPS = 31 };
+ * that was read, of writes; resets, errors, clocks and so on. */
+enum { REQUESTS = 1, DATA = 2, WRITES = 4, STATES = 8, ALL_GROUPS = 15 };
 
 /* An address, a word and so on, to be compared in this cycle. */
 typedef struct carried {
@@ -105,8 +107,9 @@ typedef struct state {
     npu_wires wires;
     /* groups in which something is offered; STATES: the clocks need a look although no wire of theirs changes */
     uint32_t again;
-    uint32_t first; /* groups to be compared although no wire changes: all in the first cycle */
-    bool others;    /* something is in rd_requests, wr_requests or bus */
+    uint32_t first;   /* groups to be compared although no wire changes: all in the first cycle */
+    bool others;      /* something is in rd_requests or wr_requests, or some links are apart, */
+    bool links_apart; /* of those with a `when` */
     /* What is compared in every cycle. Levels of the counters, of send_buf, and as the units see them, by the number of
      * their requester of writes; events of the counters; requesters of data, as GEMM sees them, and of dma_rd. */
     const uint16_t *level, *sent[CHANNELS], *seen[UNITS];
@@ -117,7 +120,6 @@ typedef struct state {
     bool data_apart;               /* units see different variables */
     load wr_words;                 /* of data */
     load rd_requests, wr_requests; /* in turn an address, and a number of bytes */
-    load bus;                      /* of any length */
     uint32_t unknown;              /* remaining cycles in which clocks may run */
     /* units that had work: a field of UNITS bits for each of the last cycles, the newest one lowest */
     uint32_t worked;

@@ -136,8 +136,7 @@ static int open_channels(tb_check *c, const state *s, table *t, char *err, size_
                ONLY(DATA, k->rd.dat_ready_i) |
                SET(WRITES, k->wr.req_valid_i, k->wr.wdat_valid_i, k->send.wvalid_i, k->send.rvalid_o) |
                ONLY(WRITES, k->wr.req_ready_o, k->send.wready_o, k->send.rready_i) |
-               SET(k->links > k->plain ? BUS : 0, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o,
-                   k->bus.bvalid) |
+               SET(0, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o, k->bus.bvalid) |
                CHANGES(STATES, k->rd.flush_i, k->wr.flush_i, k->send.rst_ni, k->rd.idle_o, k->wr.idle_o, k->rd.err_o,
                        k->wr.err_o) |
                ONLY(STATES, k->wr.idle_req_o);
@@ -189,6 +188,7 @@ static void open_always(state *s) {
         s->ids[ch] = (const uint8_t *)k->rd.dat_id_o.ptr;
         s->read[ch] = (const uint8_t *)s->unit[0].rd_data_i.ptr + WORD * ch;
         s->data[ch] = (const uint8_t *)k->rd.dat_o.ptr;
+        s->links_apart = s->links_apart || k->links > k->plain;
     }
     for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
         s->seen[u->wr] = (const uint16_t *)u->wr_level_i.ptr;

@@ -26,6 +26,9 @@ static int exact_widths(tb_check *c, post_state *s, char *err, size_t err_size) 
 static int open(tb_check *c, char *err, size_t err_size) {
     post_state *s = (post_state *)c->state;
     s->n = npu_score_n(c);
+    if (NPU_AT_FIND(c, s, err, err_size) != 0) {
+        return -1;
+    }
     s->cols = s->ofm_data_i.width / 128;
     s->most_slots = s->n >= 16 ? 8 : 16;
     /*
@@ -46,7 +49,7 @@ static inline void read_fp32(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     post_next *x = &f->next;
     npu_score_post_walk *k = &f->read;
-    if (npu_score_b(s->ofm_col_o) != x->column || npu_score_h(s->ofm_addr_o) != x->address) {
+    if (NPU_AT_BYTE(s, ofm_col_o) != x->column || NPU_AT_HALF(s, ofm_addr_o) != x->address) {
         npu_score_post_read_differs(c, s);
     }
     /* INT16: a word has two sums, and an odd number of words is followed by a read that does not matter */
@@ -118,8 +121,8 @@ static inline void read_requant(tb_check *c, post_state *s) {
     if (k->word == 0 && !begin_pass(c, s)) {
         return;
     }
-    if (npu_score_b(s->ofm_col_o) != x->column || (npu_score_h(s->ofm_addr_o) & ~1u) != x->address ||
-        (s->any_factors && (npu_score_b(s->par_re_o) != 1 || npu_score_b(s->par_addr_o) != x->factors))) {
+    if (NPU_AT_BYTE(s, ofm_col_o) != x->column || (NPU_AT_HALF(s, ofm_addr_o) & ~1u) != x->address ||
+        (s->any_factors && (NPU_AT_BYTE(s, par_re_o) != 1 || NPU_AT_BYTE(s, par_addr_o) != x->factors))) {
         npu_score_post_read_differs(c, s);
     }
     if (s->w.t.psum_add && x->columns != 0 &&
@@ -165,21 +168,21 @@ static inline void sums_fp32(tb_check *c, post_state *s) {
     }
     post_word *o = &s->out[f->word_in++ % WORDS];
     o->at = f->sums.at;
-    cm_post_lanes(&s->w.t, (const int32_t *)s->ofm_data_i.ptr, f->sums.psum, f->sums.oscale, f->sums.bias, o->y);
+    cm_post_lanes(&s->w.t, (const int32_t *)NPU_AT(s, ofm_data_i), f->sums.psum, f->sums.oscale, f->sums.bias, o->y);
 }
 
 /* Channels that do not exist are 0. Pixels that do not exist are set, too, but not compared. */
 static inline void sums_requant(post_state *s) {
     const post_sums *r = &s->f.sums;
     /* with partial sums only one of the columns that were read is used */
-    const int32_t *sum = (const int32_t *)s->ofm_data_i.ptr + (s->columns == 1 ? 4 * (r->col % s->cols) : 0);
+    const int32_t *sum = (const int32_t *)NPU_AT(s, ofm_data_i) + (s->columns == 1 ? 4 * (r->col % s->cols) : 0);
     s->f.full += r->last;
     if (s->w.t.wide) {
         npu_score_post_sums_requant_wide(s, sum);
         return;
     }
-    const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr + r->col % 4;
-    const uint32_t *bias = (const uint32_t *)s->par_bias_i.ptr + r->col % 4;
+    const uint32_t *oscale = (const uint32_t *)NPU_AT(s, par_oscale_i) + r->col % 4;
+    const uint32_t *bias = (const uint32_t *)NPU_AT(s, par_bias_i) + r->col % 4;
     cm_post_columns(&s->w.t, s->n, r->columns, sum, r->psum, oscale, bias, r->to);
     for (uint32_t j = r->columns; j < s->columns; j++) {
         for (uint32_t i = 0; i < 4; i++) {
@@ -193,8 +196,8 @@ static inline void sums_requant(post_state *s) {
 static inline void job_requant(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     const uint32_t pixels = f->tile.left < s->job ? f->tile.left : s->job;
-    npu_score_post_expect(c, "write address", f->jobs, &f->job, npu_score_w(s->wr_req_addr_o), f->tile.addr);
-    npu_score_post_expect(c, "write bytes", f->jobs, &f->job, npu_score_w(s->wr_req_bytes_o), pixels * s->bytes);
+    npu_score_post_expect(c, "write address", f->jobs, &f->job, NPU_AT_WORD(s, wr_req_addr_o), f->tile.addr);
+    npu_score_post_expect(c, "write bytes", f->jobs, &f->job, NPU_AT_WORD(s, wr_req_bytes_o), pixels * s->bytes);
     f->tile.left -= pixels;
     f->tile.done += pixels;
     /* behind a run are those of the other unit */
@@ -221,7 +224,7 @@ static inline void take_job(tb_check *c, post_state *s, bool requant) {
 /* ---- words ---- */
 
 __attribute__((cold, noinline)) static void fp32_differs(tb_check *c, const post_state *s, const post_word *o) {
-    const uint32_t *got = (const uint32_t *)s->wr_data_o.ptr;
+    const uint32_t *got = (const uint32_t *)NPU_AT(s, wr_data_o);
     uint32_t i = 0;
     while (i < o->at.count && got[i] == o->y[i]) {
         i++;
@@ -248,10 +251,10 @@ static inline void word_fp32(tb_check *c, post_state *s, bool ready) {
         return;
     }
     const post_word *o = &s->out[f->word_out++ % WORDS];
-    if (memcmp(s->wr_data_o.ptr, o->y, 16) != 0) {
+    if (memcmp(NPU_AT(s, wr_data_o), o->y, 16) != 0) {
         fp32_differs(c, s, o);
     }
-    if (!ready && npu_score_h(s->wr_level_i) >= SEND_WORDS) {
+    if (!ready && NPU_AT_HALF(s, wr_level_i) >= SEND_WORDS) {
         tb_check_fail(c, "word", f->words, NULL, "a word", "none before there is space in send_buf");
     }
     f->words++;
@@ -260,7 +263,7 @@ static inline void word_fp32(tb_check *c, post_state *s, bool ready) {
 __attribute__((cold, noinline)) static void requant_differs(tb_check *c, const post_state *s) {
     const post_flow *f = &s->f;
     const post_block *k = &s->ring[f->left % BLOCKS];
-    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *expected = f->block.value;
+    const int8_t *got = (const int8_t *)NPU_AT(s, wr_data_o), *expected = f->block.value;
     const uint32_t first = (uint32_t)(expected - k->value);
     uint32_t i = 0;
     while (got[i] == expected[i]) {
@@ -284,7 +287,7 @@ static inline void word_requant(tb_check *c, post_state *s) {
         b->job = b->left < most ? b->left : most;
     }
     const uint32_t bytes = b->job < 16 ? b->job : 16;
-    if (!npu_score_same(s->wr_data_o.ptr, b->value, bytes)) {
+    if (!npu_score_same(NPU_AT(s, wr_data_o), b->value, bytes)) {
         requant_differs(c, s);
     }
     b->value += bytes;
@@ -298,13 +301,13 @@ static inline void word_requant(tb_check *c, post_state *s) {
 
 /* Events that are wrong: busy; waits for space; waits for partial sums. */
 __attribute__((noinline)) static void check_events(tb_check *c, const post_state *s, uint32_t event) {
-    if ((high(s->wr_req_valid_o) || high(s->ofm_re_o)) && (event & 1u) == 0) {
+    if ((high(s, wr_req_valid_o) || high(s, ofm_re_o)) && (event & 1u) == 0) {
         tb_check_fail(c, "event", 0, NULL, "0", "1: it works");
     }
     if ((event & 2u) != 0 && !s->w.t.requant && tb_get(s->wr_level_i) + SLACK < SEND_WORDS) {
         tb_check_fail(c, "event", 1, NULL, "1", "0: there is space in send_buf");
     }
-    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s->psum_valid_i))) {
+    if ((event & 4u) != 0 && (!s->w.t.psum_add || high(s, psum_valid_i))) {
         tb_check_fail(c, "event", 2, NULL, "1", "0: no partial sum is missing");
     }
 }
@@ -328,11 +331,11 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
     post_state *s = (post_state *)c->state;
     post_flow *f = &s->f;
     const uint64_t now = c->all->sim->cycle;
-    const uint32_t valid = npu_score_b(s->wr_valid_o), ready = npu_score_b(s->wr_ready_i);
-    const uint32_t job = npu_score_b(s->wr_req_valid_o), job_ready = npu_score_b(s->wr_req_ready_i);
-    const uint32_t request = npu_score_b(s->psum_req_valid_o), request_ready = npu_score_b(s->psum_req_ready_i);
+    const uint32_t valid = NPU_AT_BYTE(s, wr_valid_o), ready = NPU_AT_BYTE(s, wr_ready_i);
+    const uint32_t job = NPU_AT_BYTE(s, wr_req_valid_o), job_ready = NPU_AT_BYTE(s, wr_req_ready_i);
+    const uint32_t request = NPU_AT_BYTE(s, psum_req_valid_o), request_ready = NPU_AT_BYTE(s, psum_req_ready_i);
     bool held = valid > ready || job > job_ready || request > request_ready ||
-                (!requant && npu_score_h(s->wr_level_i) + SLACK >= SEND_WORDS);
+                (!requant && NPU_AT_HALF(s, wr_level_i) + SLACK >= SEND_WORDS);
     if (f->waits != 0) {
         held |= npu_score_post_held_by_sums(s, now);
     }
@@ -359,13 +362,13 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
         }
     }
     /* partial sums first: a read in the same cycle uses them */
-    if (npu_score_fire(s->psum_valid_i, s->psum_ready_o)) {
+    if ((NPU_AT_BYTE(s, psum_valid_i) & NPU_AT_BYTE(s, psum_ready_o)) != 0) {
         npu_score_post_take_beat(c, s);
     }
-    if (high(s->ofm_re_o)) {
+    if (high(s, ofm_re_o)) {
         take_read(c, s, requant);
     }
-    if (high(s->pass_pop) && f->slots > 0) {
+    if (high(s, pass_pop) && f->slots > 0) {
         f->slots--;
     }
     if ((request & request_ready) != 0) {
@@ -374,17 +377,17 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
     if ((job & job_ready) != 0) {
         take_job(c, s, requant);
     }
-    if (!requant && high(s->par_re_o)) {
+    if (!requant && high(s, par_re_o)) {
         npu_score_post_take_factors(c, s);
     }
-    if (high(s->free_o)) {
+    if (high(s, free_o)) {
         npu_score_post_take_back(c, s);
     }
-    const uint32_t event = npu_score_b(s->event_o);
+    const uint32_t event = NPU_AT_BYTE(s, event_o);
     if (event != 1) {
         check_events(c, s, event);
     }
-    if (high(s->task_wait_o) && !f->waited) {
+    if (high(s, task_wait_o) && !f->waited) {
         npu_score_post_check_wait(c, s);
     }
     f->waits = 0;
@@ -392,11 +395,11 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
         f->waits = npu_score_post_find_waits(s);
         f->seen = now;
     }
-    f->avail += npu_score_b(s->tile_i);
+    f->avail += NPU_AT_BYTE(s, tile_i);
     /* a wait for partial sums that were not requested, or for words that do not come, takes time of its own */
     c->again = f->sums_due || f->par_due || (f->waited && f->word_in != f->word_out) ||
                ((event & 4u) != 0 && (f->waits & POST_NO_PSUMS) == 0);
-    if (high(s->task_done_i)) {
+    if (high(s, task_done_i)) {
         end_task(c, s);
         c->again = true;
     }
@@ -439,13 +442,13 @@ static void cycle_idle(tb_check *c) {
     if (s->f.lost) {
         return;
     }
-    if ((npu_score_b(s->event_o) | npu_score_b(s->wr_valid_o) | npu_score_b(s->ofm_re_o)) != 0) {
+    if ((NPU_AT_BYTE(s, event_o) | NPU_AT_BYTE(s, wr_valid_o) | NPU_AT_BYTE(s, ofm_re_o)) != 0) {
         tb_check_fail(c, "event", 0, NULL, "an event, a read or a word", "none: there is no task");
-    } else if (npu_score_fire(s->task_valid_i, s->par_ready_i)) {
+    } else if ((NPU_AT_BYTE(s, task_valid_i) & NPU_AT_BYTE(s, par_ready_i)) != 0) {
         begin_task(c, s);
     }
-    s->f.avail += npu_score_b(s->tile_i);
-    c->again = !s->f.busy || high(s->task_wait_o);
+    s->f.avail += NPU_AT_BYTE(s, tile_i);
+    c->again = !s->f.busy || high(s, task_wait_o);
 }
 
 static void clear(tb_check *c) {

@@ -78,9 +78,9 @@ void npu_score_post_job_fp32(tb_check *c, post_state *s) {
     const npu_score_post_walk *k = &f->job;
     const uint32_t first = npu_score_post_walk_pixel(&s->w, k), size = 4u << (s->w.t.wide && s->w.t.raw_out);
     npu_score_post_expect(
-        c, "write address", f->jobs, k, npu_score_w(s->wr_req_addr_o),
+        c, "write address", f->jobs, k, NPU_AT_WORD(s, wr_req_addr_o),
         (uint32_t)(s->w.t.ofm_addr + npu_score_post_walk_channel(&s->w, k) * s->w.t.ofm_cstep + size * first));
-    npu_score_post_expect(c, "write bytes", f->jobs, k, npu_score_w(s->wr_req_bytes_o),
+    npu_score_post_expect(c, "write bytes", f->jobs, k, NPU_AT_WORD(s, wr_req_bytes_o),
                           size * npu_score_post_walk_pixels(&s->w, k));
     npu_score_post_walk_next(&s->w, &f->job);
 }
@@ -118,7 +118,7 @@ void npu_score_post_take_beat(tb_check *c, post_state *s) {
                           "none before a read of ofm_buf for earlier ones");
             return;
         }
-        memcpy(s->beat[f->beat_in++ % BEATS], s->psum_i.ptr, 16);
+        memcpy(s->beat[f->beat_in++ % BEATS], NPU_AT(s, psum_i), 16);
     }
     if ((4u >> s->w.t.wide) * ++k->word >= npu_score_post_walk_pixels(&s->w, k)) {
         npu_score_post_walk_next(&s->w, k);
@@ -146,8 +146,8 @@ void npu_score_post_factors_arrive(post_state *s) {
     post_flow *f = &s->f;
     const uint32_t lane = npu_score_post_walk_channel(&s->w, &f->par) % 4;
     uint32_t *dst = s->factor[f->factors++ % FACTORS];
-    dst[0] = ((const uint32_t *)s->par_oscale_i.ptr)[lane];
-    dst[1] = ((const uint32_t *)s->par_bias_i.ptr)[lane];
+    dst[0] = ((const uint32_t *)NPU_AT(s, par_oscale_i))[lane];
+    dst[1] = ((const uint32_t *)NPU_AT(s, par_bias_i))[lane];
     npu_score_post_walk_next(&s->w, &f->par);
     f->par_due = false;
 }
@@ -215,7 +215,7 @@ void npu_score_post_read_differs(tb_check *c, const post_state *s) {
     npu_score_post_expect(c, "read word", f->reads, k, s->w.t.requant ? address & ~UINT64_C(1) : address,
                           f->next.address);
     if (s->w.t.requant && s->any_factors) {
-        npu_score_post_expect(c, "factor read", f->reads, k, high(s->par_re_o), 1);
+        npu_score_post_expect(c, "factor read", f->reads, k, high(s, par_re_o), 1);
         npu_score_post_expect(c, "factor address", f->reads, k, tb_get(s->par_addr_o), f->next.factors);
     }
 }
@@ -249,7 +249,7 @@ void npu_score_post_sums_wide(post_state *s) {
     post_flow *f = &s->f;
     const bool second = s->pairs && f->sums.word % 2 != 0;
     int64_t sum[2], psum[2];
-    memcpy(sum, s->ofm_data_i.ptr, sizeof sum);
+    memcpy(sum, NPU_AT(s, ofm_data_i), sizeof sum);
     memcpy(psum, f->sums.psum, sizeof psum);
     post_word *o = &s->half;
     if (!second) {
@@ -271,7 +271,7 @@ void npu_score_post_sums_wide(post_state *s) {
 /* REQUANT, INT16: two results of each column. */
 void npu_score_post_sums_requant_wide(post_state *s, const int32_t *sum) {
     const post_sums *r = &s->f.sums;
-    const uint32_t *oscale = (const uint32_t *)s->par_oscale_i.ptr, *bias = (const uint32_t *)s->par_bias_i.ptr;
+    const uint32_t *oscale = (const uint32_t *)NPU_AT(s, par_oscale_i), *bias = (const uint32_t *)NPU_AT(s, par_bias_i);
     for (uint32_t j = 0; j < s->columns; j++) {
         for (uint32_t i = 0; i < 2; i++) {
             const uint32_t lane = (r->col + j) % 4;
@@ -369,7 +369,7 @@ void npu_score_post_too_long(tb_check *c, const post_state *s, uint64_t now) {
 bool npu_score_post_held_by_sums(post_state *s, uint64_t now) {
     post_flow *f = &s->f;
     f->limit += now - f->seen - 1;
-    return (f->waits & POST_NO_SUMS) != 0 || !high(s->psum_valid_i);
+    return (f->waits & POST_NO_SUMS) != 0 || !high(s, psum_valid_i);
 }
 
 /* What post has to wait for from the next cycle on. */

@@ -99,7 +99,7 @@ typedef struct post_flow {
         par_addr_o, par_oscale_i, par_bias_i, wr_req_addr_o, wr_req_bytes_o, wr_level_i, psum_ready_o,                 \
         psum_req_ready_i, psum_i, psum_req_addr_o, psum_req_bytes_o, free_tiles_o, task_valid_i, task_i, par_ready_i
 typedef struct post_state {
-    TB_PORTS(ports, PORTS);
+    NPU_AT_PORTS(PORTS);
     uint32_t n, cols, most_slots;
     /* of the task */
     bool any_factors, pairs;  /* pairs: INT16, two reads make a word of FP32 results */
@@ -114,11 +114,10 @@ typedef struct post_state {
     post_word half; /* INT16: the word that two reads make */
     int32_t beat[BEATS][4];
     post_block ring[BLOCKS];
+    TB_PORTS(ports, PORTS);
 } post_state;
 
-static inline bool high(tb_sig s) {
-    return *(const uint8_t *)s.ptr != 0;
-}
+#define high(STATE, NAME) (NPU_AT_BYTE(STATE, NAME) != 0)
 
 /* "n 0, c .., h .., w .." of an output channel and a pixel of the map. */
 void npu_score_post_place(const post_state *s, uint32_t channel, uint32_t pixel, char where[96]);

@@ -34,7 +34,7 @@ typedef struct block {
         wr_data_o, wr_req_addr_o, wr_req_bytes_o, in_data_i, out_scale_i, quant_i, wide_i, single_i, pitch_i,          \
         blk_addr_i, blk_npix_i, blk_nch_i, blk_last_i
 typedef struct state {
-    TB_PORTS(ports, PORTS);
+    NPU_AT_PORTS(PORTS);
     uint64_t time;                      /* see above */
     uint64_t latest;                    /* deadline: the earlier one of the next two */
     uint64_t pass_latest, block_latest; /* of the release of the next pass, of the last word of the next block */
@@ -59,6 +59,7 @@ typedef struct state {
     uint32_t size;                  /* of a block's values: [pixel][channel], INT16 [pixel][high][channel] */
     int8_t entering[N_MAX * N_MAX]; /* INT8: those of the block that gets results, [channel][pixel] */
     int8_t value[BLOCKS * 2 * N_MAX * N_MAX];
+    TB_PORTS(ports, PORTS);
 } state;
 
 static void clear(tb_check *c) {
@@ -76,12 +77,10 @@ static void clear(tb_check *c) {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const uint32_t n = npu_score_n(c);
-    (void)err;
-    (void)err_size;
     s->columns = s->in_data_i.width / 128;
     s->size = (n * n) << npu_score_int16(c);
     clear(c);
-    return 0;
+    return NPU_AT_FIND(c, s, err, err_size);
 }
 
 static inline block *block_at(state *s, uint64_t number) {
@@ -115,7 +114,7 @@ static void settle(state *s) {
 
 __attribute__((noinline)) static void take_block(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c), pitch = (uint32_t)tb_get(s->pitch_i);
-    const bool wide = npu_score_b(s->wide_i) != 0;
+    const bool wide = NPU_AT_BYTE(s, wide_i) != 0;
     if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
         tb_check_fail(c, "block", s->told, NULL, "one more block", "none before earlier blocks are sent");
         return;
@@ -124,22 +123,22 @@ __attribute__((noinline)) static void take_block(tb_check *c, state *s) {
         memset(value_of(s, s->told), 0, s->size); /* channels that do not exist */
     }
     block *k = block_at(s, s->told++);
-    k->b = npu_score_share(n, wide, c->index, npu_score_b(s->blk_npix_i));
+    k->b = npu_score_share(n, wide, c->index, NPU_AT_BYTE(s, blk_npix_i));
     k->b.addr = (uint32_t)tb_get(s->blk_addr_i);
     k->b.pitch = pitch;
-    k->channels = npu_score_b(s->blk_nch_i);
+    k->channels = NPU_AT_BYTE(s, blk_nch_i);
     k->bytes = k->b.pixels * k->b.bytes;
     k->job = pitch == k->b.bytes ? k->b.run * k->b.bytes : k->b.bytes;
     k->jobs = pitch == k->b.bytes ? 1 : k->b.run;
     k->near = pitch;
     k->far = (2 * k->b.run + 1 - k->jobs) * pitch;
-    k->last = npu_score_b(s->blk_last_i) != 0;
+    k->last = NPU_AT_BYTE(s, blk_last_i) != 0;
     settle(s);
 }
 
 /* Cycles of the transposer for so many rows or pixels; those of INT16 leave in two parts. */
 static uint32_t cycles_of(const state *s, uint32_t n, uint32_t rows) {
-    return (n > 16 ? 2 * rows : rows) << npu_score_b(s->wide_i);
+    return (n > 16 ? 2 * rows : rows) << NPU_AT_BYTE(s, wide_i);
 }
 
 static uint64_t later(uint64_t a, uint64_t b) {
@@ -190,10 +189,10 @@ __attribute__((noinline)) static void complete_pass(state *s, uint32_t n, uint32
 
 /* A word of INT8, cm_requant() of four pixels of each channel of the pass. */
 static inline void take_bytes(state *s, uint32_t n, uint32_t columns, uint32_t quant) {
-    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
+    const uint32_t *y = (const uint32_t *)NPU_AT(s, in_data_i);
     int8_t *to = &s->entering[s->channel * n + 4 * s->word];
     cm_fp_row scale;
-    cm_fp_row_spread(&scale, s->out_scale_i.ptr, s->out_scale_i.ptr);
+    cm_fp_row_spread(&scale, NPU_AT(s, out_scale_i), NPU_AT(s, out_scale_i));
     for (uint32_t j = 0; j < columns; j += 2) {
         const uint32_t second = columns == 1 ? 0 : j + 1;
         cm_fp_row v;
@@ -217,7 +216,7 @@ __attribute__((noinline)) static void take_quantised(state *s, uint32_t n, uint3
 /* A word of INT16: two pixels of each channel. */
 __attribute__((noinline)) static void take_halves(state *s, uint32_t n, uint32_t columns) {
     const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
-    const uint32_t *y = (const uint32_t *)s->in_data_i.ptr;
+    const uint32_t *y = (const uint32_t *)NPU_AT(s, in_data_i);
     const block *k = block_at(s, s->fed);
     for (uint32_t j = 0; j < columns && s->channel + j < k->channels; j++) {
         int8_t *value = &value_of(s, s->fed)[2 * s->word * k->b.bytes + s->channel + j];
@@ -231,13 +230,13 @@ __attribute__((noinline)) static void take_halves(state *s, uint32_t n, uint32_t
 
 __attribute__((noinline)) static void take_results(tb_check *c, state *s) {
     const uint32_t n = npu_score_n(c);
-    const uint32_t columns = npu_score_b(s->single_i) != 0 ? 1 : s->columns;
+    const uint32_t columns = NPU_AT_BYTE(s, single_i) != 0 ? 1 : s->columns;
     if (s->fed == s->told) {
         return; /* an error of post: results without a block */
     }
     const uint32_t run = block_at(s, s->fed)->b.run;
     s->passes += s->word == 0;
-    const uint32_t quant = *(const uint16_t *)s->quant_i.ptr;
+    const uint32_t quant = NPU_AT_HALF(s, quant_i);
     if (run != 4) {
         take_halves(s, n, columns);
     } else if (quant == 0) {
@@ -265,7 +264,7 @@ __attribute__((noinline)) static void take_job(tb_check *c, state *s) {
         s->job_addr = k->b.addr;
         s->job_step = 0;
     }
-    const uint32_t addr = *(const uint32_t *)s->wr_req_addr_o.ptr, length = *(const uint32_t *)s->wr_req_bytes_o.ptr;
+    const uint32_t addr = NPU_AT_WORD(s, wr_req_addr_o), length = NPU_AT_WORD(s, wr_req_bytes_o);
     if (((addr ^ s->job_addr) | (length ^ bytes)) != 0) {
         tb_check_value(c, "write address", s->jobs, addr, s->job_addr);
         tb_check_value(c, "write bytes", s->jobs, length, bytes);
@@ -281,7 +280,7 @@ __attribute__((noinline)) static void take_job(tb_check *c, state *s) {
 
 __attribute__((cold, noinline)) static void word_differs(tb_check *c, state *s, uint32_t bytes) {
     const block *k = block_at(s, s->written);
-    const int8_t *got = (const int8_t *)s->wr_data_o.ptr, *value = value_of(s, s->written);
+    const int8_t *got = (const int8_t *)NPU_AT(s, wr_data_o), *value = value_of(s, s->written);
     uint32_t i = 0, at = s->data_at;
     for (; i + 1 < bytes && got[i] == value[at]; i++) {
         at++;
@@ -301,7 +300,7 @@ static inline void take_word(tb_check *c, state *s) {
         s->data_left = smaller(k->job, k->bytes - s->data_at);
     }
     const uint32_t bytes = smaller(s->data_left, 16);
-    if (!npu_score_same(s->wr_data_o.ptr, s->value_sent + s->data_at, bytes)) {
+    if (!npu_score_same(NPU_AT(s, wr_data_o), s->value_sent + s->data_at, bytes)) {
         word_differs(c, s, bytes);
     }
     s->data_at += bytes;
@@ -317,7 +316,7 @@ static inline void take_pop(tb_check *c, state *s) {
         tb_check_fail(c, "pop", s->words, NULL, "a pass released", "none: no pass was begun");
     }
     s->popped++;
-    s->row += npu_score_b(s->single_i) != 0 ? 1 : s->columns;
+    s->row += NPU_AT_BYTE(s, single_i) != 0 ? 1 : s->columns;
     if (s->row >= npu_score_n(c)) {
         s->row = 0;
         s->through++;
@@ -348,29 +347,29 @@ __attribute__((cold, noinline)) static void late(tb_check *c, const state *s) {
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (npu_score_b(s->idle_o) != 0 && s->busy) {
+    if (NPU_AT_BYTE(s, idle_o) != 0 && s->busy) {
         tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");
     }
-    const bool valid = npu_score_b(s->wr_valid_o) != 0, sent = valid && npu_score_b(s->wr_ready_i) != 0;
+    const bool valid = NPU_AT_BYTE(s, wr_valid_o) != 0, sent = valid && NPU_AT_BYTE(s, wr_ready_i) != 0;
     if (sent) {
         take_word(c, s);
     }
-    if (npu_score_fire(s->wr_req_valid_o, s->wr_req_ready_i)) {
+    if ((NPU_AT_BYTE(s, wr_req_valid_o) & NPU_AT_BYTE(s, wr_req_ready_i)) != 0) {
         take_job(c, s);
     }
-    if (npu_score_b(s->in_valid_i) != 0) {
+    if (NPU_AT_BYTE(s, in_valid_i) != 0) {
         take_results(c, s);
     }
-    if (npu_score_b(s->pop_o) != 0) {
+    if (NPU_AT_BYTE(s, pop_o) != 0) {
         take_pop(c, s);
     }
     s->time += !valid || sent;
     if (s->time > s->latest) {
         late(c, s);
     }
-    if (npu_score_b(s->blk_valid_i) == 0) {
+    if (NPU_AT_BYTE(s, blk_valid_i) == 0) {
         s->refused = 0;
-    } else if (npu_score_b(s->blk_ready_o) == 0) {
+    } else if (NPU_AT_BYTE(s, blk_ready_o) == 0) {
         check_refused(c, s);
     } else {
         s->refused = 0;

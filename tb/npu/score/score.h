@@ -91,6 +91,44 @@ static inline uint32_t npu_score_w(tb_sig s) {
     return *(const uint32_t *)s.ptr;
 }
 
+/*
+ * Signals of a state by their distances from the first one, which take a quarter of the space of a tb_sig: NPU_AT_PORTS
+ * declares `base` and, with the names of PORTS, `at`; npu_score_near() sets them.
+ */
+#define NPU_AT_PORTS(...)                                                                                              \
+    const uint8_t *base;                                                                                               \
+    struct {                                                                                                           \
+        int32_t __VA_ARGS__;                                                                                           \
+    } at
+#define NPU_AT(STATE, NAME) (&(STATE)->base[(STATE)->at.NAME])
+/* Values of up to 8 bits, of 9 to 16, and of 17 to 32. */
+#define NPU_AT_BYTE(STATE, NAME) ((uint32_t)(STATE)->base[(STATE)->at.NAME])
+#define NPU_AT_HALF(STATE, NAME) npu_score_half(NPU_AT(STATE, NAME))
+#define NPU_AT_WORD(STATE, NAME) npu_score_word(NPU_AT(STATE, NAME))
+
+static inline uint32_t npu_score_word(const void *signal) {
+    uint32_t value;
+    memcpy(&value, signal, sizeof value);
+    return value;
+}
+
+/* 0 or -1. A design is one object, so the distances fit. */
+static inline int npu_score_near(const tb_check *c, const void *state, const uint8_t **base, int32_t *at, char *err,
+                                 size_t err_size) {
+    const tb_sig *sig = (const tb_sig *)((const uint8_t *)state + c->ops->ports.at);
+    *base = (const uint8_t *)sig[0].ptr;
+    for (size_t i = 0; i < c->ops->ports.count; i++) {
+        const ptrdiff_t distance = (const uint8_t *)sig[i].ptr - *base;
+        at[i] = (int32_t)distance;
+        if (at[i] != distance) {
+            return opt_fail(err, err_size, "%s: the design is not one object", c->tap->path);
+        }
+    }
+    return 0;
+}
+/* For a state with both. */
+#define NPU_AT_FIND(C, STATE, ERR, SIZE) npu_score_near(C, STATE, &(STATE)->base, (int32_t *)&(STATE)->at, ERR, SIZE)
+
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {
     return (*(const uint8_t *)valid.ptr & *(const uint8_t *)ready.ptr) != 0;
@@ -197,7 +235,7 @@ extern const size_t npu_score_count, npu_score_count_bench;
 const char *npu_score_dma_client(const tb_checks *checks, unsigned channel, bool write, uint64_t addr);
 
 /*
- * The words of the layout units enter ifm_buf through gemm: its check leaves the comparison to the one of ifm_buf, which
+ * The words of the layout units enter ifm_buf through gemm, whose check leaves this comparison to that of ifm_buf: it
  * is called in these cycles anyway. 0 or -1 with one line in err.
  */
 int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size);

@@ -16,7 +16,7 @@
 
 #define PORTS out_valid_o, out_ready_i, in_ready_o, in_valid_i, in_data_i, in_last_i, out_data_o
 typedef struct state {
-    TB_PORTS(ports, PORTS);
+    NPU_AT_PORTS(PORTS);
     uint32_t n, size;         /* of a vector, of a block */
     uint32_t cells;           /* vectors of a complete block that are still in the cells */
     uint32_t held, flush;     /* a vector is at the output; the block in the cells is flushed */
@@ -24,15 +24,14 @@ typedef struct state {
     uint64_t ins, outs;       /* vectors */
     int8_t in[N_MAX * N_MAX]; /* the block that is entering */
     int8_t due[BLOCKS * N_MAX * N_MAX];
+    TB_PORTS(ports, PORTS);
 } state;
 
 static int open(tb_check *c, char *err, size_t err_size) {
-    (void)err;
-    (void)err_size;
     state *s = (state *)c->state;
     s->n = npu_score_n(c);
     s->size = s->n * s->n;
-    return 0;
+    return NPU_AT_FIND(c, s, err, err_size);
 }
 
 static void clear(tb_check *c) {
@@ -42,7 +41,7 @@ static void clear(tb_check *c) {
 }
 
 __attribute__((cold, noinline)) static void vector_differs(tb_check *c, const state *s) {
-    const int8_t *got = (const int8_t *)s->out_data_o.ptr, *expected = &s->due[s->out_at];
+    const int8_t *got = (const int8_t *)NPU_AT(s, out_data_o), *expected = &s->due[s->out_at];
     uint32_t i = 0;
     while (i + 1 < s->n && got[i] == expected[i]) {
         i++;
@@ -53,7 +52,7 @@ __attribute__((cold, noinline)) static void vector_differs(tb_check *c, const st
 
 /* A vector on offer, accepted or not. */
 static inline void look(tb_check *c, const state *s) {
-    if (!npu_score_same(s->out_data_o.ptr, &s->due[s->out_at], s->n)) {
+    if (!npu_score_same(NPU_AT(s, out_data_o), &s->due[s->out_at], s->n)) {
         vector_differs(c, s);
     }
 }
@@ -62,13 +61,13 @@ static inline void look(tb_check *c, const state *s) {
 __attribute__((noinline)) static void complete(state *s) {
     s->in_at = 0;
     s->cells = s->n;
-    s->flush = npu_score_b(s->in_last_i);
+    s->flush = NPU_AT_BYTE(s, in_last_i);
     cm_transpose(s->n, s->in, &s->due[(s->ins / s->n - 1) % BLOCKS * s->n * s->n]);
 }
 
 static inline void take_in(state *s) {
     const uint32_t n = s->n;
-    const uint8_t *from = (const uint8_t *)s->in_data_i.ptr;
+    const uint8_t *from = (const uint8_t *)NPU_AT(s, in_data_i);
     if (n == 4) {
         memcpy(&s->in[s->in_at], from, 4);
     }
@@ -83,22 +82,22 @@ static inline void take_in(state *s) {
 }
 
 __attribute__((cold, noinline)) static void out_of_step(tb_check *c, const state *s, uint32_t ready) {
-    tb_check_value(c, "out_valid", s->outs, npu_score_b(s->out_valid_o), s->held);
-    tb_check_value(c, "in_ready", s->ins, npu_score_b(s->in_ready_o), ready);
+    tb_check_value(c, "out_valid", s->outs, NPU_AT_BYTE(s, out_valid_o), s->held);
+    tb_check_value(c, "in_ready", s->ins, NPU_AT_BYTE(s, in_ready_o), ready);
 }
 
 static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint32_t valid = npu_score_b(s->out_valid_o), taken = valid & npu_score_b(s->out_ready_i);
+    const uint32_t valid = NPU_AT_BYTE(s, out_valid_o), taken = valid & NPU_AT_BYTE(s, out_ready_i);
     const uint32_t free = (valid ^ 1) | taken, full = s->cells != 0, ready = (s->flush ^ 1) & ((full ^ 1) | free);
-    if (((valid ^ s->held) | (npu_score_b(s->in_ready_o) ^ ready)) != 0) {
+    if (((valid ^ s->held) | (NPU_AT_BYTE(s, in_ready_o) ^ ready)) != 0) {
         out_of_step(c, s, ready);
         return;
     }
     if (valid != 0) {
         look(c, s);
     }
-    const uint32_t enters = ready & npu_score_b(s->in_valid_i), push = (s->flush != 0 ? free : enters) & full;
+    const uint32_t enters = ready & NPU_AT_BYTE(s, in_valid_i), push = (s->flush != 0 ? free : enters) & full;
     s->outs += taken;
     s->out_at = (s->out_at + (taken != 0 ? s->n : 0)) & (BLOCKS * s->size - 1); /* a power of two */
     s->cells -= push;

@@ -1,5 +1,7 @@
 #include "wires.h"
 
+#define STEP 2 /* the number of blocks is a multiple of it */
+
 static int by_place(const void *a, const void *b) {
     const npu_wire *x = (const npu_wire *)a, *y = (const npu_wire *)b;
     return x->at < y->at ? -1 : x->at > y->at;
@@ -11,54 +13,40 @@ static const uint8_t *end_of(const npu_wire *w) {
 
 /* Where a block of these signals begins: in one line of the cache, if they are, and between the first signal of all and
  * the last one. */
-static const uint8_t *begin(const uint8_t *at, const uint8_t *end, uint32_t bytes, const uint8_t *first,
-                            const uint8_t *last) {
+static const uint8_t *begin(const uint8_t *at, const uint8_t *end, const uint8_t *first, const uint8_t *last) {
     const uint32_t in_line = (uint32_t)((uintptr_t)at % TB_CHECK_LINE);
-    if (in_line + bytes > TB_CHECK_LINE && in_line + (size_t)(end - at) <= TB_CHECK_LINE) {
-        at -= in_line + bytes - TB_CHECK_LINE;
+    if (in_line + NPU_WIRES_BLOCK > TB_CHECK_LINE && in_line + (size_t)(end - at) <= TB_CHECK_LINE) {
+        at -= in_line + NPU_WIRES_BLOCK - TB_CHECK_LINE;
     }
     at = at < first ? first : at;
-    return at + bytes > last ? last - bytes : at;
+    return at + NPU_WIRES_BLOCK > last ? last - NPU_WIRES_BLOCK : at;
 }
 
-/* A block, or a short one if that is enough, for each signal that is not in the one before as a whole. */
-static void place(npu_wires *w, const npu_wire *wire, size_t count) {
+int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
+    w->block = w->end = (npu_wires_block *)calloc(count + STEP - 1, sizeof *w->block); /* one for each is enough */
+    if (w->block == NULL) {
+        return -1;
+    }
+    qsort(wire, count, sizeof *wire, by_place);
     const uint8_t *last = wire->at;
     for (size_t i = 0; i < count; i++) {
         last = end_of(&wire[i]) > last ? end_of(&wire[i]) : last;
     }
-    for (size_t i = 0, next; i < count; i = next) {
-        const uint8_t *at = wire[i].at, *end = at;
-        for (next = i; next < count && end_of(&wire[next]) <= at + NPU_WIRES_BLOCK; next++) {
+    for (size_t i = 0, next; i < count; i = next, w->end++) { /* a block, which has as many signals as it can */
+        const uint8_t *end = wire[i].at;
+        for (next = i; next < count && end_of(&wire[next]) <= wire[i].at + NPU_WIRES_BLOCK; next++) {
             end = end_of(&wire[next]) > end ? end_of(&wire[next]) : end;
         }
-        const bool few = end <= at + NPU_WIRES_SHORT;
-        at = begin(at, end, few ? NPU_WIRES_SHORT : NPU_WIRES_BLOCK, wire->at, last);
-        uint8_t *group;
-        if (few) {
-            w->few_end->at = at;
-            group = (uint8_t *)&w->few_end++->group;
-        } else {
-            w->block_end->at = at;
-            group = (uint8_t *)&w->block_end++->group;
-        }
+        w->end->at = begin(wire[i].at, end, wire->at, last);
         for (const npu_wire *s = &wire[i]; s < &wire[next]; s++) {
             for (uint32_t k = 0; k < s->bytes; k++) {
-                group[s->at + k - at] |= s->groups;
+                w->end->group[s->at + k - w->end->at] |= s->groups;
             }
         }
     }
-}
-
-int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
-    w->block = (npu_wires_block *)calloc(count, sizeof *w->block + sizeof *w->few); /* more than it takes */
-    if (w->block == NULL) {
-        return -1;
+    for (; (w->end - w->block) % STEP != 0; w->end++) { /* of no signal */
+        w->end->at = w->block->at;
     }
-    w->block_end = w->block;
-    w->few = w->few_end = (npu_wires_short *)(w->block + count);
-    qsort(wire, count, sizeof *wire, by_place);
-    place(w, wire, count);
     return 0;
 }
 
@@ -68,19 +56,14 @@ void npu_wires_close(npu_wires *w) {
 
 uint64_t npu_wires_changed(npu_wires *w) {
     typedef uint64_t lot __attribute__((vector_size(NPU_WIRES_BLOCK)));
-    typedef uint64_t few __attribute__((vector_size(NPU_WIRES_SHORT)));
     lot found = {0};
-    few set = {0};
-    for (npu_wires_block *b = w->block; b < w->block_end; b++) {
-        const npu_wires_lot now = *(const npu_wires_lot *)b->at;
-        found |= (lot)(~(npu_wires_lot)(now == b->before) & b->group);
-        b->before = now;
+    for (npu_wires_block *b = w->block; b < w->end; b += STEP) {
+#pragma GCC unroll 2
+        for (uint32_t k = 0; k < STEP; k++) {
+            const npu_wires_lot now = *(const npu_wires_lot *)b[k].at;
+            found |= (lot)(~(npu_wires_lot)(now == b[k].before) & b[k].group);
+            b[k].before = now;
+        }
     }
-    for (npu_wires_short *b = w->few; b < w->few_end; b++) {
-        const npu_wires_few now = *(const npu_wires_few *)b->at;
-        set |= (few)(~(npu_wires_few)(now == b->before) & b->group);
-        b->before = now;
-    }
-    set |= __builtin_shufflevector(found, found, 0, 1) | __builtin_shufflevector(found, found, 2, 3);
-    return set[0] | set[1];
+    return found[0] | found[1] | found[2] | found[3];
 }

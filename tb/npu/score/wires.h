@@ -10,11 +10,7 @@
 #include "score.h"
 
 #define NPU_WIRES_BLOCK 32u /* bytes looked at together */
-#define NPU_WIRES_SHORT 16u /* where there are so few */
-
-#define NPU_WIRES_VECTOR(bytes) __attribute__((vector_size(bytes), aligned(1), may_alias))
-typedef uint8_t npu_wires_lot NPU_WIRES_VECTOR(NPU_WIRES_BLOCK);
-typedef uint8_t npu_wires_few NPU_WIRES_VECTOR(NPU_WIRES_SHORT);
+typedef uint8_t npu_wires_lot __attribute__((vector_size(NPU_WIRES_BLOCK), aligned(1), may_alias));
 
 /* Where a block is in the design; of each byte: the groups of its signals, and its value at the last look. */
 typedef struct npu_wires_block {
@@ -22,14 +18,8 @@ typedef struct npu_wires_block {
     npu_wires_lot group, before;
 } npu_wires_block;
 
-typedef struct npu_wires_short {
-    const uint8_t *at;
-    npu_wires_few group, before;
-} npu_wires_short;
-
 typedef struct npu_wires {
-    npu_wires_block *block, *block_end;
-    npu_wires_short *few, *few_end; /* short blocks */
+    npu_wires_block *block, *end;
 } npu_wires;
 
 /* A signal, no longer than a block, and the groups that it belongs to, a bit for each. */
