@@ -396,6 +396,71 @@ static void ports_and_gates(void **state) {
     tb_sim_close(&b.sim);
 }
 
+/* Signals of one tap after the other: the places in the one before are of use only where the same signals are. */
+static void ports_of_neighbours(void **state) {
+    (void)state;
+    static const char *const tap[] = {"toy.a.u_tap_k", "toy.b.u_tap_k", "toy.c.u_tap_k", "toy.d.u_tap_k",
+                                      "toy.e.u_tap_k"};
+    static const char *const names[][3] = {{"a", "c"}, {"a", "b", "c"}, {"b", "c", "d"}, {"a", "b", "c"}, {"a", "c"}};
+    void *ptr[5][3];
+    char err[200] = "";
+    tb_sim sim;
+    tb_taps taps;
+    tb_sig sig[1];
+    start(&sim, &fake_shim);
+    for (size_t i = 0; i < 5; i++) {
+        for (size_t k = 0; k < 3 && names[i][k] != NULL; k++) {
+            ptr[i][k] = add(&sim, tap[i], names[i][k], 8);
+        }
+    }
+    assert_int_equal(tb_taps_open(&taps, &sim, err, sizeof err), 0);
+    tb_tap_places places;
+    places.tap = NULL;
+    for (size_t i = 0; i < 5; i++) {
+        const size_t at = i == 1 || i == 3 ? 2 : 1;
+        assert_int_equal(tb_tap_ports_as(&taps.tap[i], &places, TB_PORTS_OF(sig, c), err, sizeof err), 0);
+        assert_ptr_equal(sig[0].ptr, ptr[i][at]);
+        assert_ptr_equal(places.tap, &taps.tap[i]);
+    }
+    assert_int_equal(tb_tap_ports_as(&taps.tap[0], &places, TB_PORTS_OF(sig, c), err, sizeof err), 0);
+    assert_ptr_equal(sig[0].ptr, ptr[0][1]);
+    assert_ptr_equal(places.tap, &taps.tap[4]); /* nothing was searched for */
+    assert_int_equal(tb_tap_ports_as(&taps.tap[2], &places, TB_PORTS_OF(sig, a), err, sizeof err), -1);
+    assert_string_equal(err, "tap of toy.c: there is no signal a");
+    tb_taps_close(&taps);
+    tb_sim_close(&sim);
+}
+
+/* A part is found among 64 components, and not by the first letters of its name. */
+static void deep_paths(void **state) {
+    (void)state;
+    static const tb_check_gate gates[] = {{"u_long_name_1", "g0"}, {NULL, NULL}};
+    static const tb_check_ops gate = {.unit = "gate", .gates = gates};
+    static const tb_check_ops unit = {.unit = "unit"};
+    const tb_check_ops *const ops[] = {&gate, &unit};
+    for (size_t depth = 62; depth <= 65; depth++) {
+        char path[400] = "toy.u_long_name", err[500] = "";
+        tb_sim sim;
+        tb_checks checks;
+        for (size_t i = 3; i < depth; i++) { /* with the part, so many behind the first one */
+            strcat(path, ".u");
+        }
+        strcat(path, ".u_long_name_2.u_long_name_1.u_tap_unit");
+        start(&sim, &fake_shim);
+        uint8_t *en = (uint8_t *)add(&sim, "toy.g0.u_tap_gate", "en_i", 1);
+        add(&sim, path, "a", 1);
+        const int rc = tb_checks_open(&checks, &sim, ops, 2, NULL, NULL, err, sizeof err);
+        assert_int_equal(rc, depth <= 64 ? 0 : -1);
+        if (rc == 0) {
+            assert_ptr_equal(checks.check[1].clock.ptr, en);
+            tb_checks_close(&checks);
+        } else {
+            assert_non_null(strstr(err, ".u_long_name_2.u_long_name_1: more than 64 levels"));
+        }
+        tb_sim_close(&sim);
+    }
+}
+
 /* The innermost gate counts, also one in a scope around the part; a gate of the same name elsewhere does not. */
 static void inner_gates(void **state) {
     (void)state;
@@ -1044,6 +1109,8 @@ int main(void) {
         cmocka_unit_test(port_names),
         cmocka_unit_test(ports_and_gates),
         cmocka_unit_test(inner_gates),
+        cmocka_unit_test(ports_of_neighbours),
+        cmocka_unit_test(deep_paths),
         cmocka_unit_test(formatted),
         cmocka_unit_test(sleep_and_wake),
         cmocka_unit_test(watched_signals),

@@ -38,7 +38,7 @@ static size_t in_lines(size_t bytes) {
     return (bytes + TB_CHECK_LINE - 1) / TB_CHECK_LINE * TB_CHECK_LINE;
 }
 
-/* Memory for all checks and their states, zeroed. */
+/* Memory for all checks, zeroed, and for their states. */
 static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t nops) {
     size_t bytes = TB_CHECK_LINE;
     for (size_t k = 0; k < nops; k++) {
@@ -52,20 +52,46 @@ static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t no
         return -1;
     }
     memset(checks->check, 0, all);
-    memset(checks->states, 0, bytes);
     return 0;
 }
 
-/* Where `part` is a component of the instance path: characters before it, with their point; 0: nowhere. */
-static size_t scope_of(const char *path, const uint32_t *begin, size_t begins, const char *part) {
-    for (size_t i = 0; i < begins; i++) {
-        const char *p = path + begin[i];
-        size_t same = 0;
-        while (part[same] != '\0' && p[same] == part[same]) {
-            same++;
+/* A component of a path. */
+typedef struct component {
+    size_t at;
+    uint64_t word; /* its first characters */
+} component;
+
+/* The first characters of a component or of a whole name, at most 8. */
+static uint64_t word_of(const char *name) {
+    uint64_t word = 0;
+    for (unsigned i = 0; i < 64 && *name != '\0' && *name != '.'; i += 8) {
+        word |= (uint64_t)(uint8_t)*name++ << i;
+    }
+    return word;
+}
+
+/* Components of a path behind the first one. More than fit: how many fit, and one more. */
+static size_t split(const char *path, component *to) {
+    size_t count = 0;
+    for (const char *p = strchr(path, '.'); p != NULL && count <= LEVELS; p = strchr(p, '.')) {
+        p++;
+        if (count < LEVELS) {
+            to[count] = (component){.at = (size_t)(p - path), .word = word_of(p)};
         }
-        if (part[same] == '\0' && (p[same] == '.' || p[same] == '\0')) {
-            return begin[i];
+        count++;
+    }
+    return count;
+}
+
+/* Where `part` is a component of the instance path: characters before it, with their point; 0: nowhere. */
+static size_t scope_of(const char *path, const component *components, size_t count, const char *part, uint64_t word) {
+    for (const component *k = components; k < components + count; k++) {
+        if (k->word == word) {
+            const char *p = path + k->at;
+            const size_t length = strlen(part);
+            if (strncmp(p, part, length) == 0 && (p[length] == '.' || p[length] == '\0')) {
+                return k->at;
+            }
         }
     }
     return 0;
@@ -73,7 +99,7 @@ static size_t scope_of(const char *path, const uint32_t *begin, size_t begins, c
 
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
-    const tb_tap_kind *kind = tb_taps_kind(&checks->taps, checks->gate->unit);
+    const tb_tap_kind *kind = checks->gates;
     const tb_tap *const *gates = &checks->taps.by_kind[kind->first];
     for (; scope > 0; scope--) {
         for (size_t i = 0; path[scope - 1] == '.' && i < kind->count; i++) {
@@ -86,44 +112,38 @@ static const tb_tap *gate_around(const tb_checks *checks, const char *path, size
 }
 
 /* Enable of the gate of a part in this scope. Neighbours have the same one. 0 or -1. */
-static int find_enable(tb_check *c, const tb_check_gate *g, size_t scope, tb_sig *enable, char *err, size_t err_size) {
-    const size_t index = (size_t)(g - c->all->gate->gates);
-    tb_check_enable none = {0}, *last = index < TB_CHECK_GATES ? &c->all->enable[index] : &none;
-    if (last->scope != scope || memcmp(last->path, c->tap->path, scope) != 0) {
+static int find_enable(tb_check *c, const tb_check_gate *g, tb_check_enable *known, size_t scope, char *err,
+                       size_t err_size) {
+    if (known->scope != scope || memcmp(known->path, c->tap->path, scope) != 0) {
         const tb_tap *tap = gate_around(c->all, c->tap->path, scope, g->gate);
         if (tap == NULL) {
             snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
             return -1;
         }
-        if (tb_tap_sig(tap, "en_i", 1, &last->sig, err, err_size) != 0) {
+        if (tb_tap_sig(tap, "en_i", 1, &known->sig, err, err_size) != 0) {
             return -1;
         }
-        last->path = c->tap->path;
-        last->scope = scope;
+        known->path = c->tap->path;
+        known->scope = scope;
     }
-    *enable = last->sig;
+    *(c->clock.ptr == NULL ? &c->clock : &c->outer) = known->sig;
     return 0;
 }
 
 static int find_clock(tb_check *c, char *err, size_t err_size) {
     const tb_check_ops *ops = c->all->gate;
-    uint32_t begin[LEVELS]; /* of components of the path */
-    size_t begins = 0;
-    if (ops == NULL || tb_taps_kind(&c->all->taps, ops->unit) == NULL) {
+    component components[LEVELS];
+    if (ops == NULL || c->all->gates == NULL) {
         return 0;
     }
-    for (const char *p = c->tap->path; *p != '\0'; p++) {
-        if (*p == '.' && begins == LEVELS) {
-            return opt_fail(err, err_size, "%s: more than %u levels", c->tap->path, LEVELS);
-        }
-        if (*p == '.') {
-            begin[begins++] = (uint32_t)(p + 1 - c->tap->path);
-        }
+    const size_t count = split(c->tap->path, components);
+    if (count > LEVELS) {
+        return opt_fail(err, err_size, "%s: more than %u levels", c->tap->path, LEVELS);
     }
-    for (const tb_check_gate *g = ops->gates; g->part != NULL; g++) {
-        const size_t scope = scope_of(c->tap->path, begin, begins, g->part);
-        tb_sig *enable = c->clock.ptr == NULL ? &c->clock : &c->outer;
-        if (scope > 0 && find_enable(c, g, scope, enable, err, err_size) != 0) {
+    tb_check_enable *known = c->all->enable;
+    for (const tb_check_gate *g = ops->gates; g->part != NULL; g++, known++) {
+        const size_t scope = scope_of(c->tap->path, components, count, g->part, known->part);
+        if (scope > 0 && find_enable(c, g, known, scope, err, err_size) != 0) {
             return -1;
         }
     }
@@ -180,11 +200,26 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_ki
                         .all = checks,
                         .index = i};
         c->state = &state[i * ops->state_bytes];
+        memset(c->state, 0, ops->state_zeroed != 0 ? ops->state_zeroed : ops->state_bytes);
         if (open_check(c, &known, err, err_size) != 0) {
             return -1;
         }
     }
     return 0;
+}
+
+/* What is known of the parts with a clock gate before any check is open. 0 or -1 (out of memory). */
+static int open_gates(tb_checks *checks) {
+    size_t count = 0;
+    while (checks->gate->gates[count].part != NULL) {
+        count++;
+    }
+    checks->gates = tb_taps_kind(&checks->taps, checks->gate->unit);
+    checks->enable = (tb_check_enable *)calloc(count + 1, sizeof *checks->enable);
+    for (size_t i = 0; checks->enable != NULL && i < count; i++) {
+        checks->enable[i].part = word_of(checks->gate->gates[i].part);
+    }
+    return checks->enable != NULL ? 0 : -1;
 }
 
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
@@ -212,6 +247,10 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     }
     for (size_t k = 0; k < nops; k++) {
         checks->gate = ops[k]->gates != NULL ? ops[k] : checks->gate;
+    }
+    if (checks->gate != NULL && open_gates(checks) != 0) {
+        snprintf(err, err_size, "out of memory");
+        goto fail;
     }
     uint8_t *state = checks->states;
     const char *missing = NULL;
@@ -242,6 +281,7 @@ void tb_checks_close(tb_checks *checks) {
             c->ops->close(c);
         }
     }
+    free(checks->enable);
     free(checks->states);
     free(checks->check);
     tb_plan_free(checks);

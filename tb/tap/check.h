@@ -22,7 +22,8 @@ typedef struct tb_check_gate {
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
-    size_t state_bytes;        /* of tb_check.state, zeroed at open */
+    size_t state_bytes;        /* of tb_check.state, */
+    size_t state_zeroed;       /* of which so many are zeroed at open; 0: all of them */
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
@@ -88,10 +89,9 @@ typedef struct tb_check_failure {
 
 struct tb_check_plan;
 
-#define TB_CHECK_GATES 16u /* so many parts whose enables are kept */
-
 /* Enable of the clock of a part, and where it was found: a scope, that is so many characters of a path. */
 typedef struct tb_check_enable {
+    uint64_t part; /* the first characters of its name */
     const char *path;
     size_t scope;
     tb_sig sig;
@@ -102,10 +102,11 @@ struct tb_checks {
     tb_taps taps;
     tb_check *check;
     size_t count;
-    uint8_t *states;                        /* of all checks */
-    struct tb_check_plan *plan;             /* which checks are to be called when */
-    const tb_check_ops *gate;               /* of clocks; NULL: there are none */
-    tb_check_enable enable[TB_CHECK_GATES]; /* of its parts: the last one that was found */
+    uint8_t *states;            /* of all checks */
+    struct tb_check_plan *plan; /* which checks are to be called when */
+    const tb_check_ops *gate;   /* of clocks; NULL: there are none */
+    const tb_tap_kind *gates;   /* its taps */
+    tb_check_enable *enable;    /* of its parts: the last one that was found */
     /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
     void *ctx; /* of the bench: parameters of the design that checks need */

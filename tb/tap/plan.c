@@ -55,14 +55,6 @@ int tb_check_watch(tb_check *c, tb_sig sig, char *err, size_t err_size) {
     return add_wake(c, sig, 32, 0xff, TB_PLAN_CHANGE, err, err_size);
 }
 
-static int by_place(const void *a, const void *b) {
-    const tb_plan_wake *x = (const tb_plan_wake *)a, *y = (const tb_plan_wake *)b;
-    if (x->ptr != y->ptr) {
-        return x->ptr < y->ptr ? -1 : 1;
-    }
-    return x->check < y->check ? -1 : x->check > y->check;
-}
-
 /* Where the signals are: whole words. A design is one object, so the memory between two of its signals may be read. */
 static void find_span(tb_check_plan *p) {
     const uint8_t *low = p->wakes > 0 ? p->wake[0].ptr : p->few, *end = low;
@@ -73,6 +65,29 @@ static void find_span(tb_check_plan *p) {
     }
     p->low = low - (uintptr_t)low % WORD;
     p->span = ((size_t)(end - p->low) + WORD - 1) / WORD * WORD;
+}
+
+/* By address; one byte of it after the other, from the lowest on. 0 or -1. */
+static int sort_wakes(tb_check_plan *p) {
+    for (uint32_t shift = 0; p->span >> shift != 0 && shift < 64; shift += 8) {
+        size_t first[257] = {0};
+        tb_plan_wake *to = (tb_plan_wake *)malloc((p->wakes + 1) * sizeof *to);
+        if (to == NULL) {
+            return -1;
+        }
+        for (const tb_plan_wake *w = p->wake; w < p->wake + p->wakes; w++) {
+            first[1 + ((size_t)(w->ptr - p->low) >> shift & 0xffu)]++;
+        }
+        for (size_t i = 1; i < 256; i++) {
+            first[i] += first[i - 1];
+        }
+        for (const tb_plan_wake *w = p->wake; w < p->wake + p->wakes; w++) {
+            to[first[(size_t)(w->ptr - p->low) >> shift & 0xffu]++] = *w;
+        }
+        free(p->wake);
+        p->wake = to;
+    }
+    return 0;
 }
 
 /* A block that begins with the word of a signal, or earlier, so as not to end beyond the last one. */
@@ -146,6 +161,9 @@ static void fill_rows(tb_check_plan *p) {
 
 static int make_probes(tb_check_plan *p) {
     find_span(p);
+    if (sort_wakes(p) != 0) {
+        return -1;
+    }
     /* at most one for each signal, and one to make their number even; memory that no probe needs is not touched */
     p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 2) * sizeof *p->probe);
     if (p->probe == NULL) {
@@ -199,6 +217,9 @@ static int join_domain(tb_check_plan *p, const tb_check *c, size_t index) {
         d++;
     }
     if (d == p->domains) {
+        if (!rep_more(&p->domain, p->domains, sizeof *p->domain)) {
+            return -1;
+        }
         p->domain[p->domains++] = (tb_plan_domain){.reset_n = reset_n, .clock = clock, .outer = outer};
         if (add_control(p, c->reset_n) != 0 || add_control(p, c->clock) != 0 || add_control(p, c->outer) != 0) {
             return -1;
@@ -214,9 +235,8 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         return opt_fail(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
-    p->domain = (tb_plan_domain *)calloc(checks->count + 1, sizeof *p->domain);
     p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
-    if (p->domain == NULL || p->crowd == NULL) {
+    if (p->crowd == NULL) {
         return opt_fail(err, err_size, "out of memory");
     }
     for (size_t i = 0; i < checks->count; i++) {
@@ -235,9 +255,6 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         if (w->use == TB_PLAN_CHANGE) { /* there is no cycle before the first one */
             set(&p->again, w->check);
         }
-    }
-    if (p->wakes > 0) {
-        qsort(p->wake, p->wakes, sizeof *p->wake, by_place);
     }
     if (make_probes(p) != 0) {
         return opt_fail(err, err_size, "out of memory");

@@ -2,7 +2,6 @@
 #include "opt/opt.h"
 #include "report/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 /* The tap's own name in a scope, or NULL: "u_tap_fifo" in "top.u_fifo.u_tap_fifo". */
@@ -188,7 +187,10 @@ static char *put(char *to, const char *end, const char *text, size_t length) {
 bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size) {
     const char *names = ports->names != NULL ? ports->names : ""; /* a state without a list of ports */
     const char *at = next->at != NULL ? next->at : names, *end = name + size;
-    const size_t length = strcspn(at, ",[");
+    size_t length = 0;
+    while (at[length] != '\0' && at[length] != ',' && at[length] != '[') {
+        length++;
+    }
     const size_t elements = at[length] == '[' ? strtoul(at + length + 1, NULL, 10) : 0;
     /* of an array, the number stands before the direction: data0_i */
     const char *direction = elements > 0 ? memrchr(at, '_', length) : NULL;
@@ -197,14 +199,19 @@ bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size
     char *to = put(name, end, prefix, strlen(prefix));
     to = put(to, end, at, stem);
     if (elements > 0) {
-        char number[24];
-        to = put(to, end, number, (size_t)snprintf(number, sizeof number, "%zu", next->element));
+        char number[24], *digit = number + sizeof number;
+        for (size_t left = next->element; digit == number + sizeof number || left != 0; left /= 10) {
+            *--digit = (char)('0' + left % 10);
+        }
+        to = put(to, end, digit, (size_t)(number + sizeof number - digit));
         (void)put(to, end, at + stem, length - stem);
     }
     const bool found = *at != '\0';
     if (++next->element >= elements) {
-        at += strcspn(at, ",");
-        at += strspn(at, ", ");
+        at = strchrnul(at + length, ',');
+        while (*at == ',' || *at == ' ') {
+            at++;
+        }
         next->element = 0;
     }
     next->at = at;

@@ -148,51 +148,19 @@ __attribute__((noinline)) static void compare_address(tb_check *c, const npu_sco
     }
 }
 
-/*
- * The next burst of a job of several bursts: the first one of the bytes that are left, which does not depend on those
- * beyond the longest burst.
- */
-__attribute__((noinline)) static void part_of_job(npu_score_dma_ax *ax, const npu_score_dma_job *j) {
-    if (ax->rest == 0) {
-        ax->rest_addr = j->addr;
-        ax->rest = j->bytes;
-    }
-    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &ax->now, 1);
-    ax->rest_addr += ax->now.bytes;
-    ax->rest -= ax->now.bytes;
-}
-
-/* The next burst, of the oldest job that has bursts left. A job that crosses no line is one burst. */
-static void begin_burst(npu_score_dma_ax *ax) {
-    const uint32_t slot = oldest(ax) % DMA_JOBS;
-    const npu_score_dma_job *j = &ax->job[slot];
+/* The next burst, of the oldest job in the queue, is on the channel. */
+static inline void begin_burst(npu_score_dma_ax *ax, uint32_t slot, uint32_t addr, uint32_t beats) {
     npu_score_dma_burst *b = &ax->burst[npu_score_dma_shown(ax) % DMA_BURSTS];
-    if (ax->rest != 0 || j->addr % DMA_LINE + j->bytes > DMA_LINE) {
-        part_of_job(ax, j);
-    } else {
-        ax->now.addr = j->addr;
-        ax->now.beats = npu_score_dma_beats(j);
-    }
-    b->beats = (uint16_t)ax->now.beats;
-    b->id = j->id;
+    b->beats = (uint16_t)beats;
+    b->id = ax->job[slot].id;
     b->job = (uint8_t)slot;
+    ax->now.addr = addr;
+    ax->now.beats = beats;
     ax->flight++;
-    if (ax->rest == 0) { /* the burst takes the place of the job among those of the requester */
-        ax->queue--;
-    } else {
-        ax->working[j->id]++;
-    }
 }
 
-void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
-    ax->fresh = !ax->offered;
-    if (ax->fresh) {
-        if (ax->queue == 0 || ax->flight == DMA_OUTSTANDING) {
-            too_many(c, ax);
-            return;
-        }
-        begin_burst(ax);
-    }
+/* Compare the burst on the channel. */
+static inline void compare_burst(tb_check *c, npu_score_dma_ax *ax) {
     uint32_t addr;
     uint64_t attributes;
     memcpy(&addr, ax->base + ax->at.addr_o, sizeof addr);
@@ -203,6 +171,48 @@ void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
          ((attributes ^ ax->attributes_due) & ax->attributes_mask)) != 0) {
         compare_address(c, ax);
     }
+}
+
+/*
+ * The next burst of a job of several bursts: the first one of the bytes that are left, which does not depend on those
+ * beyond the longest burst.
+ */
+__attribute__((noinline)) static void next_part(tb_check *c, npu_score_dma_ax *ax, uint32_t slot) {
+    const npu_score_dma_job *j = &ax->job[slot];
+    if (ax->rest == 0) {
+        ax->rest_addr = j->addr;
+        ax->rest = j->bytes;
+    }
+    cm_dma_burst b;
+    cm_dma_split(ax->rest_addr, ax->rest < DMA_LINE ? ax->rest : DMA_LINE, &b, 1);
+    begin_burst(ax, slot, b.addr, b.beats);
+    ax->rest_addr += b.bytes;
+    ax->rest -= b.bytes;
+    if (ax->rest == 0) { /* the burst takes the place of the job among those of the requester */
+        ax->queue--;
+    } else {
+        ax->working[j->id]++;
+    }
+    compare_burst(c, ax);
+}
+
+void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
+    ax->fresh = !ax->offered;
+    if (ax->fresh) {
+        const uint32_t slot = oldest(ax) % DMA_JOBS;
+        const npu_score_dma_job *j = &ax->job[slot];
+        if (ax->queue == 0 || ax->flight == DMA_OUTSTANDING) {
+            too_many(c, ax);
+            return;
+        }
+        if (ax->rest != 0 || j->addr % DMA_LINE + j->bytes > DMA_LINE) {
+            next_part(c, ax, slot);
+            return;
+        }
+        begin_burst(ax, slot, j->addr, npu_score_dma_beats(j)); /* a job that crosses no line is one burst */
+        ax->queue--;
+    }
+    compare_burst(c, ax);
 }
 
 void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {

@@ -12,14 +12,14 @@
 #define PORTS                                                                                                          \
     wvalid_o, wready_i, wdat_ready_o, wdat_valid_i, bvalid_i, bready_o, idle_req_o, wstrb_o, wlast_o, bresp_i,         \
         wdata_o, wdat_i
-/* Beats on W: one, or several that are neither the first nor the last of a burst or a job. */
+/* Beats on W: one, or several that are equal but for their data, none of them the last of its burst or job. */
 typedef struct beats {
-    uint64_t mask[2]; /* bytes with strobes */
+    uint64_t mask[2];     /* bytes with strobes */
+    uint32_t left, count; /* so many of `count` are still to come; 0: it is not known what comes */
     uint32_t strobes;
-    uint32_t left, count;   /* of `count` that are equal so many are still to come; 0: it is not known what comes */
-    uint8_t lane;           /* of the first byte of the job */
-    uint8_t word;           /* bytes of the word that each brings to the bus, 0: the last one of a job may bring none */
-    uint8_t last, job_last; /* of a burst, of a job */
+    uint32_t lane; /* of the first byte of the job */
+    uint32_t word; /* bytes of the word that each brings to the bus, 0: the last one of a job may bring none */
+    uint32_t last, job_last; /* of a burst, of a job */
 } beats;
 
 typedef struct state {
@@ -74,7 +74,7 @@ static void clear(tb_check *c) {
 }
 
 /* What the next beats are. The last one of a job may only have the rest of the word before. */
-static void find_beats(state *s) {
+__attribute__((noinline)) static void find_beats(state *s) {
     const npu_score_dma_burst burst = s->ax.burst[s->burst % DMA_BURSTS];
     const npu_score_dma_job *j = &s->ax.job[burst.job];
     const uint32_t lane = j->addr % 16, burst_left = burst.beats - 1 - s->burst_beat,
@@ -82,7 +82,7 @@ static void find_beats(state *s) {
     uint32_t first = s->number == 0 ? lane : 0, end = 16, count = 1;
     if (job_left == 0) {
         end = (lane + j->bytes - 1) % 16 + 1;
-    } else if (s->number > 0 && burst_left > 0) {
+    } else if (first == 0 && burst_left > 0) {
         count = burst_left < job_left ? burst_left : job_left;
     }
     uint64_t below[2];
@@ -91,7 +91,7 @@ static void find_beats(state *s) {
     s->next.mask[0] &= ~below[0];
     s->next.mask[1] &= ~below[1];
     s->next.strobes = (1u << end) - (1u << first);
-    s->next.lane = (uint8_t)lane;
+    s->next.lane = lane;
     s->next.word = end > lane ? WORD : 0;
     s->next.last = burst_left == 0;
     s->next.job_last = job_left == 0;
@@ -107,7 +107,7 @@ static void count_sent(state *s) {
 }
 
 /* The last one of these beats is accepted. */
-static void end_beats(state *s) {
+__attribute__((noinline)) static void end_beats(state *s) {
     s->burst += s->next.last;
     s->burst_beat = s->next.last ? 0 : s->burst_beat + s->next.count;
     s->number = s->next.job_last ? 0 : s->number + s->next.count;
@@ -198,30 +198,24 @@ static inline void single_beat(tb_check *c, state *s, const npu_score_dma_job *j
     }
 }
 
-__attribute__((noinline)) static void other_beat(tb_check *c, state *s) {
+/* A beat on W, of one of the bursts that were on the address channel in an earlier cycle. */
+static inline void beat(tb_check *c, state *s) {
     if (s->next.left == 0) {
+        const npu_score_dma_job *j = &s->ax.job[s->ax.burst[s->burst % DMA_BURSTS].job];
+        if (s->burst + (s->ax.fresh & see(s, s->ax.at.valid_o)) >= npu_score_dma_shown(&s->ax)) {
+            tb_check_fail(c, "data", s->sent, NULL, "a beat", "none: no burst needs one");
+            return;
+        }
+        if (j->addr % 16 + j->bytes <= 16 && !s->owed) {
+            single_beat(c, s, j);
+            return;
+        }
         find_beats(s);
     }
     if (!(s->owed ? owed_beat_right(s) : next_right(s))) {
         wrong_beat(c, s);
     } else if (sent(s, s->next.word) && --s->next.left == 0) {
         end_beats(s);
-    }
-}
-
-/* A beat on W, of one of the bursts that were on the address channel in an earlier cycle. */
-static inline void beat(tb_check *c, state *s) {
-    if (s->next.left != 0) {
-        other_beat(c, s);
-        return;
-    }
-    const npu_score_dma_job *j = &s->ax.job[s->ax.burst[s->burst % DMA_BURSTS].job];
-    if (s->burst + (s->ax.fresh & see(s, s->ax.at.valid_o)) >= npu_score_dma_shown(&s->ax)) {
-        tb_check_fail(c, "data", s->sent, NULL, "a beat", "none: no burst needs one");
-    } else if (j->addr % 16 + j->bytes <= 16 && !s->owed) {
-        single_beat(c, s, j);
-    } else {
-        other_beat(c, s);
     }
 }
 

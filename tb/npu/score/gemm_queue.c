@@ -27,6 +27,7 @@ static const place places[] = {{0, "ifm_ld", 0}, {1, "wgt_ld", 0}, {2, "wgt_ld",
 static const struct {
     const char *member, *name;
 } layout_names[] = {{"in_scale", "cfg_in_scale_i"}, {"ifm_cstep", "cfg_cstep_i"}, {"nhwc_in", "cfg_nhwc_i"}};
+#define LAYOUT_NAMES (sizeof layout_names / sizeof *layout_names)
 
 /* A member of an engine's task on a signal. */
 typedef struct view {
@@ -47,26 +48,45 @@ typedef struct state {
 } state;
 
 static void add_view(state *s, uint32_t engine, size_t member, tb_sig sig, uint32_t lsb) {
-    if (sig.ptr != NULL && s->views < VIEWS_MAX) {
+    if (s->views < VIEWS_MAX) {
         s->seen[s->views++] = (view){sig, (uint32_t)member, lsb, engine};
     }
+}
+
+/* The member that a tap's signal is, task_<member>_i or one of the layout units'; NULL: none. */
+static const npu_task_field *member_of(const char *name) {
+    const size_t length = strlen(name);
+    const npu_task_field *const end = members->f + members->count;
+    size_t k = 0;
+    while (k < LAYOUT_NAMES && strcmp(layout_names[k].name, name) != 0) {
+        k++;
+    }
+    const bool plain = k == LAYOUT_NAMES;
+    if (plain && (length < 8 || strncmp(name, "task_", 5) != 0 || strcmp(name + length - 2, "_i") != 0)) {
+        return NULL;
+    }
+    const char *member = plain ? name + 5 : layout_names[k].member;
+    const size_t bytes = plain ? length - 7 : strlen(member);
+    for (const npu_task_field *f = members->f; f < end; f++) {
+        if (f->name[0] == member[0] && strncmp(f->name, member, bytes) == 0 && f->name[bytes] == '\0') {
+            return f;
+        }
+    }
+    return NULL;
 }
 
 /* The members of an engine's task that a tap has; a tap without any is an error. */
 static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
     const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
     const size_t before = s->views;
-    for (size_t i = 0; tap != NULL && i < members->count; i++) {
-        const npu_task_field *f = &members->f[i];
-        const tb_sig whole = tb_tap_find(tap, "task_i");
-        char name[32];
-        snprintf(name, sizeof name, "task_%s_i", f->name);
-        add_view(s, at->engine, i, whole, f->lsb);
-        add_view(s, at->engine, i, tb_tap_find(tap, name), 0);
-        for (size_t k = 0; k < sizeof layout_names / sizeof *layout_names; k++) {
-            if (strcmp(layout_names[k].member, f->name) == 0) {
-                add_view(s, at->engine, i, tb_tap_find(tap, layout_names[k].name), 0);
-            }
+    const tb_sig whole = tap != NULL ? tb_tap_find(tap, "task_i") : (tb_sig){.ptr = NULL};
+    for (size_t i = 0; whole.ptr != NULL && i < members->count; i++) {
+        add_view(s, at->engine, i, whole, members->f[i].lsb);
+    }
+    for (size_t i = 0; tap != NULL && i < tap->vars; i++) {
+        const npu_task_field *f = member_of(tap->var[i].name);
+        if (f != NULL) {
+            add_view(s, at->engine, (size_t)(f - members->f), tb_tap_at(tap, i), 0);
         }
     }
     if (s->views == before) {

@@ -27,7 +27,7 @@ typedef struct state {
     uint64_t pairs[32]; /* written to each column since reset */
     uint32_t n;
     TB_PORTS(ports, PORTS);
-    int32_t mem[32][WORDS + PAD][4];
+    int32_t mem[32][WORDS + PAD][4]; /* of words that have been written since reset, as `pairs` says */
 } state;
 
 static void clear(tb_check *c) {
@@ -208,6 +208,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
 const tb_check_ops npu_score_ofm_buf = {.unit = "ofm_buf",
                                         .inputs = (const char *const[]){"acc", NULL},
                                         TB_STATE(state, PORTS),
+                                        .state_zeroed = offsetof(state, mem),
                                         .wake = "re_i, we_i",
                                         .open = open,
                                         .clear = clear,

@@ -109,7 +109,7 @@ static inline void end_pass(post_state *s) {
     }
     const uint32_t left = k->col < x->channels ? x->channels - k->col : 0;
     x->columns = left < s->columns ? left : s->columns;
-    x->column += k->col % s->cols == 0;
+    x->column += (k->col & (s->cols - 1)) == 0; /* a power of two, as `run` */
     x->address = x->tile;
     x->factors = (x->par + k->col / 4) % PAR_WORDS;
 }
@@ -201,7 +201,7 @@ static inline void job_requant(tb_check *c, post_state *s) {
     f->tile.left -= pixels;
     f->tile.done += pixels;
     /* behind a run are those of the other unit */
-    f->tile.addr += (pixels + (f->tile.done % s->run == 0 ? s->run : 0)) * s->w.t.ofm_cstep;
+    f->tile.addr += (pixels + ((f->tile.done & (s->run - 1)) == 0 ? s->run : 0)) * s->w.t.ofm_cstep;
     if (f->tile.left == 0) {
         npu_score_post_walk_next(&s->w, &f->job);
         npu_score_post_aim_job(s);

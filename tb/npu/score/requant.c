@@ -46,7 +46,7 @@ typedef struct state {
     uint32_t data_at, data_left;        /* place of the word in it, bytes of its job (0: not known yet) */
     uint32_t job_at, job_step;          /* next job: its place in the block, its number in the run */
     uint32_t job_addr;
-    uint32_t columns;                  /* channels of a pass, where it has not a single one */
+    uint32_t n, columns;               /* columns: channels of a pass, where it has not a single one */
     uint32_t channel, word;            /* of the block that gets results: first channel and word of the pass */
     uint32_t row;                      /* of the block whose passes are released */
     uint64_t passes, complete, popped; /* begun; complete; released */
@@ -77,6 +77,7 @@ static void clear(tb_check *c) {
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     const uint32_t n = npu_score_n(c);
+    s->n = n;
     s->columns = s->in_data_i.width / 128;
     s->size = (n * n) << npu_score_int16(c);
     clear(c);
@@ -113,7 +114,7 @@ static void settle(state *s) {
 }
 
 __attribute__((noinline)) static void take_block(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c), pitch = (uint32_t)tb_get(s->pitch_i);
+    const uint32_t n = s->n, pitch = (uint32_t)tb_get(s->pitch_i);
     const bool wide = NPU_AT_BYTE(s, wide_i) != 0;
     if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
         tb_check_fail(c, "block", s->told, NULL, "one more block", "none before earlier blocks are sent");
@@ -209,12 +210,8 @@ static inline void take_bytes(state *s, uint32_t n, uint32_t columns, uint32_t q
     }
 }
 
-__attribute__((noinline)) static void take_quantised(state *s, uint32_t n, uint32_t columns, uint32_t quant) {
-    take_bytes(s, n, columns, quant);
-}
-
 /* A word of INT16: two pixels of each channel. */
-__attribute__((noinline)) static void take_halves(state *s, uint32_t n, uint32_t columns) {
+static void take_halves(state *s, uint32_t n, uint32_t columns) {
     const cm_gemm_task scale = {.out_scale = (uint32_t)tb_get(s->out_scale_i)};
     const uint32_t *y = (const uint32_t *)NPU_AT(s, in_data_i);
     const block *k = block_at(s, s->fed);
@@ -228,31 +225,48 @@ __attribute__((noinline)) static void take_halves(state *s, uint32_t n, uint32_t
     }
 }
 
-__attribute__((noinline)) static void take_results(tb_check *c, state *s) {
-    const uint32_t n = npu_score_n(c);
+/* A word of a pass has been taken. */
+static inline void next_word(state *s, uint32_t n, uint32_t columns, uint32_t run) {
+    if (run * ++s->word == n) {
+        complete_pass(s, n, columns);
+    }
+}
+
+/* The same for INT16 and for other quantisers than the usual one, which need calls. */
+__attribute__((noinline)) static void take_others(state *s, uint32_t columns, uint32_t run, uint32_t quant) {
+    if (run != 4) {
+        take_halves(s, s->n, columns);
+    } else {
+        take_bytes(s, s->n, columns, quant);
+    }
+    next_word(s, s->n, columns, run);
+}
+
+__attribute__((noinline)) static void take_results(state *s) {
     const uint32_t columns = NPU_AT_BYTE(s, single_i) != 0 ? 1 : s->columns;
     if (s->fed == s->told) {
         return; /* an error of post: results without a block */
     }
-    const uint32_t run = block_at(s, s->fed)->b.run;
+    const uint32_t run = block_at(s, s->fed)->b.run, quant = NPU_AT_HALF(s, quant_i);
     s->passes += s->word == 0;
-    const uint32_t quant = NPU_AT_HALF(s, quant_i);
-    if (run != 4) {
-        take_halves(s, n, columns);
-    } else if (quant == 0) {
-        take_bytes(s, n, columns, 0);
-    } else {
-        take_quantised(s, n, columns, quant);
+    if (run != 4 || quant != 0) {
+        take_others(s, columns, run, quant);
+        return;
     }
-    if (run * ++s->word == n) {
-        complete_pass(s, n, columns);
-    }
+    take_bytes(s, s->n, columns, 0);
+    next_word(s, s->n, columns, 4);
 }
 
 static inline uint32_t smaller(uint32_t a, uint32_t b) {
     return a < b ? a : b;
 }
 
+__attribute__((cold, noinline)) static void job_differs(tb_check *c, const state *s, uint32_t bytes) {
+    tb_check_value(c, "write address", s->jobs, NPU_AT_WORD(s, wr_req_addr_o), s->job_addr);
+    tb_check_value(c, "write bytes", s->jobs, NPU_AT_WORD(s, wr_req_bytes_o), bytes);
+}
+
+/* A check is not called again after a failure, so nothing else needs to be done there. */
 __attribute__((noinline)) static void take_job(tb_check *c, state *s) {
     if (s->asked == s->told) {
         tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block has one left");
@@ -264,10 +278,9 @@ __attribute__((noinline)) static void take_job(tb_check *c, state *s) {
         s->job_addr = k->b.addr;
         s->job_step = 0;
     }
-    const uint32_t addr = NPU_AT_WORD(s, wr_req_addr_o), length = NPU_AT_WORD(s, wr_req_bytes_o);
-    if (((addr ^ s->job_addr) | (length ^ bytes)) != 0) {
-        tb_check_value(c, "write address", s->jobs, addr, s->job_addr);
-        tb_check_value(c, "write bytes", s->jobs, length, bytes);
+    if (((NPU_AT_WORD(s, wr_req_addr_o) ^ s->job_addr) | (NPU_AT_WORD(s, wr_req_bytes_o) ^ bytes)) != 0) {
+        job_differs(c, s, bytes);
+        return;
     }
     s->jobs++;
     s->job_addr += ++s->job_step == k->jobs ? k->far : k->near;
@@ -286,8 +299,7 @@ __attribute__((cold, noinline)) static void word_differs(tb_check *c, state *s, 
         at++;
     }
     tb_check_failf(c, "word", s->words, "block %" PRIu64 ", pixel %" PRIu32 " of the tile, channel %" PRIu32 "|%d|%d",
-                   s->written, npu_score_tile_pixel(&k->b, c->index, at / k->b.bytes), at % npu_score_n(c), got[i],
-                   value[at]);
+                   s->written, npu_score_tile_pixel(&k->b, c->index, at / k->b.bytes), at % s->n, got[i], value[at]);
 }
 
 static inline void take_word(tb_check *c, state *s) {
@@ -317,7 +329,7 @@ static inline void take_pop(tb_check *c, state *s) {
     }
     s->popped++;
     s->row += NPU_AT_BYTE(s, single_i) != 0 ? 1 : s->columns;
-    if (s->row >= npu_score_n(c)) {
+    if (s->row >= s->n) {
         s->row = 0;
         s->through++;
     }
@@ -358,7 +370,7 @@ static void cycle(tb_check *c) {
         take_job(c, s);
     }
     if (NPU_AT_BYTE(s, in_valid_i) != 0) {
-        take_results(c, s);
+        take_results(s);
     }
     if (NPU_AT_BYTE(s, pop_o) != 0) {
         take_pop(c, s);
