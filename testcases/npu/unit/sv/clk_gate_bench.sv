@@ -1,6 +1,6 @@
-// Clock gates, and counters of the rising edges of their clocks, which begin anywhere: low_o of one whose enable changes
-// in the low phase of clk_i, high_o of one whose enable changes in the high phase, as registers do, pass_o of one that
-// does not gate.
+// Clock gates, and counters of the rising edges of their clocks, which begin anywhere: low_o of one whose enable
+// changes in the low phase of clk_i, high_o of one whose enable changes in the high phase, as registers do, pass_o of
+// one that does not gate.
 module clk_gate_bench (
   input  logic       clk_i,
   input  logic       rst_ni,
