@@ -42,6 +42,13 @@ static const tb_shim *load(const core_state *state, const char *folder, uint32_t
         PyErr_Format(state->error, "%s: cannot be loaded: %s", path, dlerror());
         return NULL;
     }
+    const uint32_t *layout = (const uint32_t *)dlsym(lib, "tb_shim_layout");
+    if (layout == NULL || *layout != TB_SHIM_LAYOUT) {
+        PyErr_Format(state->error, "%s: made by another version of tandem: make python CFG=n%u KIND=%s", path, n,
+                     build);
+        dlclose(lib);
+        return NULL;
+    }
     const tb_shim *(*get)(void);
     memcpy(&get, &symbol, sizeof get);
     dlclose(lib); /* it stays loaded, and so does the result of `get` */

@@ -5,6 +5,7 @@ import ast
 import inspect
 import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -145,3 +146,20 @@ def test_pip(root, tmp_path):
                           cwd=tmp_path, env={k: v for k, v in env.items() if k != "PYTHONPATH"})
     assert (done.returncode == 0 and done.stdout.startswith(str(tmp_path)) and
             done.stdout.endswith(" 4.0\n")), done.stdout + done.stderr
+
+
+def test_design_of_another_version(package, tmp_path):
+    """A design that was built before the tables between it and the package changed is refused, instead of being read
+    as something else."""
+    shutil.copytree(os.path.join(package, "tandem"), tmp_path / "tandem")
+    source = tmp_path / "old.c"
+    source.write_text('const void *tb_shim_get(void) { return 0; }\n'
+                      '#ifdef LAYOUT\nconst unsigned tb_shim_layout = LAYOUT;\n#endif\n')
+    for define in ([], ["-DLAYOUT=1"]):
+        library = tmp_path / "tandem" / "_rtl_n4_old.so"
+        subprocess.run(["cc", "-shared", "-fPIC", *define, source, "-o", library], check=True)
+        done = subprocess.run([sys.executable, "-c", "import tandem; tandem.Device(kind='rtl', n=4, build='old')"],
+                              env={**os.environ, "PYTHONPATH": str(tmp_path)}, cwd=tmp_path, capture_output=True,
+                              text=True)
+        assert done.returncode == 1 and "_rtl_n4_old.so: made by another version of tandem: make python CFG=n4" in (
+            done.stderr), done.stderr

@@ -97,6 +97,10 @@ typedef struct tb_shim {
 /* The Verilated top of this program; NULL in a program without one. */
 const tb_shim *tb_shim_get(void);
 
+/* Number of the layout of these tables, in a shared object with a design; it grows with every change of them. */
+#define TB_SHIM_LAYOUT 2u
+extern const uint32_t tb_shim_layout;
+
 #ifdef __cplusplus
 }
 #endif

@@ -439,6 +439,7 @@ const tb_shim shim_table = {
 extern "C" __attribute__((visibility("default"))) const tb_shim *tb_shim_get(void) {
     return &shim_table;
 }
+extern "C" __attribute__((visibility("default"))) const uint32_t tb_shim_layout = TB_SHIM_LAYOUT;
 
 /* Model output passes through to stdout; the first line with an error is the failure message. */
 extern "C" int tb_vl_printf(const char *format, ...) {
