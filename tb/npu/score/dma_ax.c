@@ -45,9 +45,11 @@ int npu_score_dma_open(tb_check *c, npu_score_dma_ax *ax, const char *prefix, co
                         requesters);
     }
     ax->base = (const uint8_t *)ax->flush_i.ptr;
-    npu_score_places(&ax->at.flush_i, ax->base, ports.sig, ports.count);
-    npu_score_places(&ax->at.valid_o, ax->base, channel.sig, 4);
-    npu_score_places(&ax->at.ev_wait_user, ax->base, &ax->ev_wait_user, 1);
+    if (npu_score_places(c, &ax->at.flush_i, ax->base, ports.sig, ports.count, err, err_size) != 0 ||
+        npu_score_places(c, &ax->at.valid_o, ax->base, channel.sig, 4, err, err_size) != 0 ||
+        npu_score_places(c, &ax->at.ev_wait_user, ax->base, &ax->ev_wait_user, 1, err, err_size) != 0) {
+        return -1;
+    }
     find_attributes(ax);
     npu_score_dma_reset(ax);
     return 0;

@@ -36,8 +36,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
                            err_size) != 0) {
         return -1;
     }
-    npu_score_places(&s->at.dat_valid_o, s->ax.base, &s->dat_valid_o, sizeof s->at / sizeof(int32_t));
-    return 0;
+    return npu_score_places(c, &s->at.dat_valid_o, s->ax.base, &s->dat_valid_o, sizeof s->at / sizeof(int32_t), err,
+                            err_size);
 }
 
 /* Value of a signal of up to 8 bits. */

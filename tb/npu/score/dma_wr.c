@@ -50,8 +50,8 @@ static int open(tb_check *c, char *err, size_t err_size) {
                            err_size) != 0) {
         return -1;
     }
-    npu_score_places(&s->at.wvalid_o, s->ax.base, &s->wvalid_o, sizeof s->at / sizeof(int32_t));
-    return 0;
+    return npu_score_places(c, &s->at.wvalid_o, s->ax.base, &s->wvalid_o, sizeof s->at / sizeof(int32_t), err,
+                            err_size);
 }
 
 /* Value of a signal of up to 8 bits. */

@@ -168,14 +168,7 @@ static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
                              p->acc.first_i,
                              p->acc.last_i,
                              p->acc.wide_i};
-    int status = 0;
-    for (size_t i = 0; i < sizeof set / sizeof *set && status == 0; i++) {
-        status = tb_check_wake(c, set[i], err, err_size);
-    }
-    for (size_t i = 0; i < sizeof change / sizeof *change && status == 0; i++) {
-        status = tb_check_watch(c, change[i], err, err_size);
-    }
-    return status;
+    return npu_score_wakes(c, set, sizeof set / sizeof *set, change, sizeof change / sizeof *change, err, err_size);
 }
 
 static const uint8_t *at(tb_sig s) {

@@ -52,14 +52,7 @@ static int open_wakes(tb_check *c, const state *s, char *err, size_t err_size) {
                           s->mesh_en_o,   s->free_o,      s->task_pop_o, s->tile_start_o, s->wgt_release_o};
     const tb_sig change[] = {s->wait_ifm_o,  s->wait_wgt_o, s->wait_ofm_o,   s->task_valid_i, s->ifm_all_i,
                              s->pix_ready_i, s->wgt_full_i, s->wgt_blocks_i, s->tile_room_i};
-    int status = 0;
-    for (size_t i = 0; i < sizeof set / sizeof *set && status == 0; i++) {
-        status = tb_check_wake(c, set[i], err, err_size);
-    }
-    for (size_t i = 0; i < sizeof change / sizeof *change && status == 0; i++) {
-        status = tb_check_watch(c, change[i], err, err_size);
-    }
-    return status;
+    return npu_score_wakes(c, set, sizeof set / sizeof *set, change, sizeof change / sizeof *change, err, err_size);
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {

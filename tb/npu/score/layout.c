@@ -75,8 +75,10 @@ static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     s->n = npu_score_n(c);
     s->base = (const uint8_t *)s->wr_valid_o.ptr;
-    npu_score_places(&s->at.wr_valid_o, s->base, &s->wr_valid_o, sizeof s->at / sizeof(int32_t));
-    return tb_check_sig(c, "wr_addr_o", IFM_AW, &s->wr_addr_o, err, err_size);
+    return npu_score_places(c, &s->at.wr_valid_o, s->base, &s->wr_valid_o, sizeof s->at / sizeof(int32_t), err,
+                            err_size) != 0
+               ? -1
+               : tb_check_sig(c, "wr_addr_o", IFM_AW, &s->wr_addr_o, err, err_size);
 }
 
 /* Value of a signal of up to 8 bits. */

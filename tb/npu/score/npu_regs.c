@@ -102,14 +102,12 @@ static int open_wires(tb_check *c, char *err, size_t err_size) {
     const tb_sig others[] = {s->srst_o, s->perf.clr_i, s->alu_result_we_i}; /* and with them .wake */
     npu_wire wire[COUNT(set) + COUNT(changed) + COUNT(others)];
     size_t n = 0;
-    int bad = 0;
+    const int bad = npu_score_wakes(c, set, COUNT(set), changed, COUNT(changed), err, err_size);
     for (size_t i = 0; i < COUNT(set); i++) {
         wire[n++] = npu_wire_of(set[i], 1);
-        bad |= tb_check_wake(c, set[i], err, err_size);
     }
     for (size_t i = 0; i < COUNT(changed); i++) {
         wire[n++] = npu_wire_of(changed[i], 1);
-        bad |= tb_check_watch(c, changed[i], err, err_size);
     }
     for (size_t i = 0; i < COUNT(others); i++) {
         wire[n++] = npu_wire_of(others[i], 1);

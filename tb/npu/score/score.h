@@ -54,10 +54,17 @@ static inline uint32_t npu_score_h(tb_sig s) {
         int32_t __VA_ARGS__;                                                                                           \
     } NAME
 
-static inline void npu_score_places(int32_t *place, const uint8_t *base, const tb_sig *sig, size_t count) {
+/* 0 or -1. A design is one object, so the distances fit. */
+static inline int npu_score_places(const tb_check *c, int32_t *place, const uint8_t *base, const tb_sig *sig,
+                                   size_t count, char *err, size_t err_size) {
     for (size_t i = 0; i < count; i++) {
-        place[i] = (int32_t)((const uint8_t *)sig[i].ptr - base);
+        const ptrdiff_t distance = (const uint8_t *)sig[i].ptr - base;
+        place[i] = (int32_t)distance;
+        if (place[i] != distance) {
+            return opt_fail(err, err_size, "%s: the design is not one object", c->tap->path);
+        }
     }
+    return 0;
 }
 
 /* Eight signals of up to 8 bits as the bytes of a word, the first one lowest: one load where they lie side by side. */
@@ -92,14 +99,12 @@ static inline uint32_t npu_score_w(tb_sig s) {
 }
 
 /*
- * Signals of a state by their distances from the first one, which take a quarter of the space of a tb_sig: NPU_AT_PORTS
- * declares `base` and, with the names of PORTS, `at`; npu_score_near() sets them.
+ * All signals of a state that way, from the first one: NPU_AT_PORTS declares `base` and, with the names of PORTS, `at`;
+ * NPU_AT_FIND() sets them.
  */
 #define NPU_AT_PORTS(...)                                                                                              \
     const uint8_t *base;                                                                                               \
-    struct {                                                                                                           \
-        int32_t __VA_ARGS__;                                                                                           \
-    } at
+    NPU_SCORE_PLACES(at, __VA_ARGS__)
 #define NPU_AT(STATE, NAME) (&(STATE)->base[(STATE)->at.NAME])
 /* Values of up to 8 bits, of 9 to 16, and of 17 to 32. */
 #define NPU_AT_BYTE(STATE, NAME) ((uint32_t)(STATE)->base[(STATE)->at.NAME])
@@ -112,22 +117,26 @@ static inline uint32_t npu_score_word(const void *signal) {
     return value;
 }
 
-/* 0 or -1. A design is one object, so the distances fit. */
 static inline int npu_score_near(const tb_check *c, const void *state, const uint8_t **base, int32_t *at, char *err,
                                  size_t err_size) {
     const tb_sig *sig = (const tb_sig *)((const uint8_t *)state + c->ops->ports.at);
     *base = (const uint8_t *)sig[0].ptr;
-    for (size_t i = 0; i < c->ops->ports.count; i++) {
-        const ptrdiff_t distance = (const uint8_t *)sig[i].ptr - *base;
-        at[i] = (int32_t)distance;
-        if (at[i] != distance) {
-            return opt_fail(err, err_size, "%s: the design is not one object", c->tap->path);
-        }
-    }
-    return 0;
+    return npu_score_places(c, at, *base, sig, c->ops->ports.count, err, err_size);
 }
-/* For a state with both. */
 #define NPU_AT_FIND(C, STATE, ERR, SIZE) npu_score_near(C, STATE, &(STATE)->base, (int32_t *)&(STATE)->at, ERR, SIZE)
+
+/* Signals that wake a check while they are not 0, and those that do when they change. 0 or -1. */
+static inline int npu_score_wakes(tb_check *c, const tb_sig *set, size_t sets, const tb_sig *change, size_t changes,
+                                  char *err, size_t err_size) {
+    int status = 0;
+    for (size_t i = 0; i < sets && status == 0; i++) {
+        status = tb_check_wake(c, set[i], err, err_size);
+    }
+    for (size_t i = 0; i < changes && status == 0; i++) {
+        status = tb_check_watch(c, change[i], err, err_size);
+    }
+    return status;
+}
 
 /* valid && ready */
 static inline bool npu_score_fire(tb_sig valid, tb_sig ready) {

@@ -47,11 +47,9 @@ static void clear(tb_check *c) {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    (void)err, (void)err_size;
     s->base = (const uint8_t *)s->wvalid_i.ptr;
-    npu_score_places(&s->at.wvalid_i, s->base, &s->wvalid_i, sizeof s->at / sizeof(int32_t));
     clear(c);
-    return 0;
+    return npu_score_places(c, &s->at.wvalid_i, s->base, &s->wvalid_i, sizeof s->at / sizeof(int32_t), err, err_size);
 }
 
 /* Words that the client has. */
