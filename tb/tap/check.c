@@ -102,7 +102,7 @@ static inline void add_rows(const uint64_t *row, uint64_t set, uint32_t words, u
 }
 
 /* A set of bytes that are not 0 takes the place of another one among those that are kept. */
-__attribute__((noinline)) static void keep(tb_plan_probe *at, uint32_t place, uint64_t set, uint32_t words) {
+__attribute__((noinline, hot)) static void keep(tb_plan_probe *at, uint32_t place, uint64_t set, uint32_t words) {
     uint64_t *map = &at->kept[place * words];
     at->set[place] = set;
     for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
@@ -182,7 +182,7 @@ __attribute__((noinline)) static void change_domain(tb_checks *checks, tb_plan_d
 }
 
 /* All domains: those in reset, and those whose clock has started or stopped. */
-__attribute__((noinline)) static void look_at_domains(tb_checks *checks) {
+__attribute__((noinline, hot)) static void look_at_domains(tb_checks *checks) {
     tb_check_plan *p = checks->plan;
     p->look = false;
     for (tb_plan_domain *d = p->domain, *end = d + p->domains; d < end; d++) {
@@ -253,7 +253,7 @@ __attribute__((always_inline)) static inline void call_due(tb_checks *checks, ui
     }
 }
 
-bool tb_checks_cycle(tb_checks *checks) {
+__attribute__((hot)) bool tb_checks_cycle(tb_checks *checks) {
     if (checks->plan == NULL) { /* a design without taps */
         return true;
     }

@@ -38,7 +38,8 @@ typedef struct tb_check_ops {
      * A cycle in which the unit's clock runs, after settle: sample the handshakes. Called in every such cycle, or, with
      * wake signals, when one of them is not 0, when one of those to watch has changed (and in the first cycle, if there
      * are any), after a cycle() that set tb_check.again, and in the first cycle after a reset. NULL: the tap only
-     * serves other checks, the next three are NULL, too.
+     * serves other checks, the next three are NULL, too. It and the functions that it calls in usual cycles have the
+     * attribute `hot`: then they are side by side in the program, in few pages.
      */
     void (*cycle)(tb_check *c);
     /*

@@ -199,16 +199,16 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int1
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     cycle_of(s->n, s->int16, c, s);
 }
 
-static void cycle_8(tb_check *c) {
+__attribute__((hot)) static void cycle_8(tb_check *c) {
     cycle_of(8, false, c, (state *)c->state);
 }
 
-static void cycle_32(tb_check *c) {
+__attribute__((hot)) static void cycle_32(tb_check *c) {
     cycle_of(32, false, c, (state *)c->state);
 }
 

@@ -72,7 +72,7 @@ static inline void take_out(tb_check *c, state *s, const uint32_t lanes) {
 }
 
 /* The results of functions that are more than a comparison. */
-__attribute__((noinline)) static void predict(const state *s, uint32_t act, const uint32_t *x, uint32_t *y) {
+__attribute__((noinline, hot)) static void predict(const state *s, uint32_t act, const uint32_t *x, uint32_t *y) {
     const uint32_t p[4] = {(uint32_t)tb_get(s->p_i[0]), (uint32_t)tb_get(s->p_i[1]), (uint32_t)tb_get(s->p_i[2]),
                            (uint32_t)tb_get(s->p_i[3])};
     for (uint32_t l = 0; l < s->lanes; l++) {
@@ -111,7 +111,7 @@ __attribute__((always_inline)) static inline bool step(tb_check *c, state *s, co
     return s->history != 0;
 }
 
-static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
+__attribute__((hot)) static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
     uint64_t again = 0;
     for (; due != 0; due &= due - 1) {
         const uint32_t i = (uint32_t)__builtin_ctzll(due);

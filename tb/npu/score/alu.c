@@ -46,7 +46,7 @@ int npu_score_alu_bind(const tb_check *c, const char *kind, size_t number, tb_po
     return tb_tap_ports(tap, ports, err, err_size);
 }
 
-const tb_check *npu_score_alu_whole(const tb_check *c) {
+__attribute__((hot)) const tb_check *npu_score_alu_whole(const tb_check *c) {
     for (size_t i = 0; i < c->all->count; i++) {
         if (c->all->check[i].ops == &npu_score_alu) {
             return &c->all->check[i];
@@ -146,7 +146,7 @@ static inline void take_words(state *s, uint32_t words) {
     }
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     const bool start = npu_score_fire(s->task_valid_i, s->task_ready_o), done = npu_score_b(s->task_done_o) != 0;
     const uint32_t jobs = jobs_of(s);
     compare_signals(c, s, start);
@@ -174,7 +174,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
 }
 
 /* In most cycles a task goes on, or there is none: all signals agree, and at most words are sent. */
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t active = s->active, words = words_of(s);
     const uint32_t differ = (npu_score_b(s->busy_o) ^ active) | (npu_score_b(s->task_ready_o) ^ active ^ 1u) |

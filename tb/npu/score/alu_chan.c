@@ -488,7 +488,7 @@ static void follow_end(tb_check *c, state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const wires w = look(s);
     follow_end(c, s);

@@ -62,7 +62,7 @@ static void take_in(state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t due = (s->history >> (LATENCY - 1)) & 1u;
     if (npu_score_b(s->valid_o) != due) {

@@ -204,7 +204,7 @@ static void take_word(state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;

@@ -125,7 +125,7 @@ static void take_chunk(tb_check *c, state *s) {
     }
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     const bool done = npu_score_b(s->done_o) != 0;
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;
@@ -149,7 +149,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t event = npu_score_b(s->start_i) | npu_score_b(s->done_o) | s->load;
     /* in most cycles the chunk on offer has been compared and is not accepted, or there is none left */

@@ -191,11 +191,11 @@ static inline void ifm_cycle_of(uint32_t bytes, tb_check *c) {
     }
 }
 
-static void ifm_cycle(tb_check *c) {
+__attribute__((hot)) static void ifm_cycle(tb_check *c) {
     ifm_cycle_of(((const ifm_state *)c->state)->mem.bytes, c);
 }
 
-static void ifm_cycle_8(tb_check *c) {
+__attribute__((hot)) static void ifm_cycle_8(tb_check *c) {
     ifm_cycle_of(8, c);
 }
 
@@ -300,11 +300,11 @@ static inline void wgt_cycle_of(uint32_t bytes, tb_check *c) {
     }
 }
 
-static void wgt_cycle(tb_check *c) {
+__attribute__((hot)) static void wgt_cycle(tb_check *c) {
     wgt_cycle_of(((const wgt_state *)c->state)->bank[0].bytes, c);
 }
 
-static void wgt_cycle_8(tb_check *c) {
+__attribute__((hot)) static void wgt_cycle_8(tb_check *c) {
     wgt_cycle_of(8, c);
 }
 
@@ -400,7 +400,7 @@ __attribute__((noinline)) static void par_write(tb_check *c, par_state *s) {
     }
 }
 
-static void par_cycle(tb_check *c) {
+__attribute__((hot)) static void par_cycle(tb_check *c) {
     par_state *s = (par_state *)c->state;
     if (npu_score_any(par_difference(&s->port[0][0]) | par_difference(&s->port[0][1]) | par_difference(&s->port[1][0]) |
                       par_difference(&s->port[1][1]))) {

@@ -101,7 +101,7 @@ __attribute__((noinline)) static void cycle_runs(tb_check *check, state *states,
 }
 
 /* In most cycles one run is due, as in the cycle before, and right. */
-static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
+__attribute__((hot)) static uint64_t cycle_all(tb_check *check, void *states, uint64_t due) {
     state *s = (state *)states;
     const gates expected = *(const gates *)s->expected, mask = *(const gates *)s->mask;
     if (due == s->all && !any((*(const gates_anywhere *)s->edges ^ expected) & mask)) {

@@ -198,7 +198,7 @@ __attribute__((noinline)) static void next_part(tb_check *c, npu_score_dma_ax *a
     compare_burst(c, ax);
 }
 
-void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
+__attribute__((hot)) void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
     ax->fresh = !ax->offered;
     if (ax->fresh) {
         const uint32_t slot = oldest(ax) % DMA_JOBS;
@@ -217,7 +217,7 @@ void npu_score_dma_address(tb_check *c, npu_score_dma_ax *ax) {
     compare_burst(c, ax);
 }
 
-void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
+__attribute__((hot)) void npu_score_dma_answer(npu_score_dma_ax *ax, uint32_t resp, bool complete) {
     if (ax->flight == 0) {
         return;
     }
@@ -266,7 +266,7 @@ void npu_score_dma_not_accepted(tb_check *c, const npu_score_dma_ax *ax) {
     tb_check_fail(c, "request", npu_score_dma_jobs(ax), NULL, "one that waits", "it is accepted: there is space");
 }
 
-void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready) {
+__attribute__((hot)) void npu_score_dma_accept(tb_check *c, npu_score_dma_ax *ax, uint32_t valid, uint32_t ready) {
     const uint32_t first = valid & (~valid + 1);
     if (ready != first || npu_score_dma_dropping(ax)) {
         wrong_request(c, ax, ready, first);

@@ -149,7 +149,7 @@ static inline bool word(tb_check *c, state *s, uint32_t bytes, bool last) {
     return !s->seen;
 }
 
-__attribute__((noinline)) static void last_word(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void last_word(tb_check *c, state *s) {
     if (word(c, s, s->left, true)) {
         end_job(s);
     }
@@ -200,7 +200,7 @@ __attribute__((noinline)) static void drop(state *s) {
     s->seen = false;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     npu_score_dma_ax *ax = &s->ax;
     npu_score_dma_channel(c, ax);

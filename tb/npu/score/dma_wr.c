@@ -74,7 +74,7 @@ static void clear(tb_check *c) {
 }
 
 /* What the next beats are. The last one of a job may only have the rest of the word before. */
-__attribute__((noinline)) static void find_beats(state *s) {
+__attribute__((noinline, hot)) static void find_beats(state *s) {
     const npu_score_dma_burst burst = s->ax.burst[s->burst % DMA_BURSTS];
     const npu_score_dma_job *j = &s->ax.job[burst.job];
     const uint32_t lane = j->addr % 16, burst_left = burst.beats - 1 - s->burst_beat,
@@ -107,7 +107,7 @@ static void count_sent(state *s) {
 }
 
 /* The last one of these beats is accepted. */
-__attribute__((noinline)) static void end_beats(state *s) {
+__attribute__((noinline, hot)) static void end_beats(state *s) {
     s->burst += s->next.last;
     s->burst_beat = s->next.last ? 0 : s->burst_beat + s->next.count;
     s->number = s->next.job_last ? 0 : s->number + s->next.count;
@@ -282,7 +282,7 @@ __attribute__((noinline)) static void drop(state *s) {
     s->owed = true;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     npu_score_dma_ax *ax = &s->ax;
     const uint64_t out = s->out;

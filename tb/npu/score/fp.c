@@ -465,11 +465,11 @@ __attribute__((always_inline)) static inline uint64_t step_all(tb_check *check, 
  * distances between the signals of neighbours. */
 #define FP_UNIT(NAME, MODEL, ROW, OPEN, SECOND, IN, OUT, ...)                                                          \
     static const unit unit_##NAME = {MODEL, SECOND, IN, OUT, {__VA_ARGS__}};                                           \
-    __attribute__((noinline)) static uint64_t others_##NAME(tb_check *check, state *states, uint64_t now,              \
-                                                            uint64_t done) {                                           \
+    __attribute__((noinline, hot)) static uint64_t others_##NAME(tb_check *check, state *states, uint64_t now,         \
+                                                                 uint64_t done) {                                      \
         return step_others(check, states, now, done, ROW, &unit_##NAME);                                               \
     }                                                                                                                  \
-    static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                                        \
+    __attribute__((hot)) static uint64_t cycle_##NAME(tb_check *check, void *states, uint64_t due) {                   \
         return step_all(check, (state *)states, due, ROW, &unit_##NAME, others_##NAME);                                \
     }                                                                                                                  \
     static int open_##NAME(tb_check *c, char *err, size_t err_size) {                                                  \

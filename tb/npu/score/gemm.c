@@ -354,7 +354,7 @@ static inline bool see_vector(state *s) {
 }
 
 /* Tiles start, and post frees space of ofm_buf. */
-__attribute__((noinline)) static void move_room(state *s, uint32_t start, uint32_t freed) {
+__attribute__((noinline, hot)) static void move_room(state *s, uint32_t start, uint32_t freed) {
     uint32_t room[2];
     for (uint32_t i = 0; i < 2; i++) {
         const uint32_t bits = s->free_tiles.width / 2; /* of each post, side by side */
@@ -431,7 +431,7 @@ __attribute__((noinline)) static void move_tasks(tb_check *c, state *s) {
     c->again = true;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const wires *w = &s->w;
     see_flags(c, s);

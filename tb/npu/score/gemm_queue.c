@@ -76,7 +76,7 @@ static const npu_task_field *member_of(const char *name) {
 }
 
 /* The members of an engine's task that a tap has; a tap without any is an error. */
-static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
+__attribute__((hot)) static int add_place(const tb_check *c, state *s, const place *at, char *err, size_t err_size) {
     const tb_tap *tap = tb_taps_find(&c->all->taps, at->kind, at->index);
     const size_t before = s->views;
     const tb_sig whole = tap != NULL ? tb_tap_find(tap, "task_i") : (tb_sig){.ptr = NULL};
@@ -144,7 +144,7 @@ static void clear(tb_check *c) {
     c->task = 0;
 }
 
-static void compare_task(tb_check *c, const state *s, uint32_t engine) {
+__attribute__((hot)) static void compare_task(tb_check *c, const state *s, uint32_t engine) {
     const uint32_t *taken = s->ring[s->popped[engine] % ENTRIES];
     for (const view *v = s->seen, *const end = v + s->views; v < end; v++) {
         if (v->engine != engine) {
@@ -201,7 +201,7 @@ static bool see_task(tb_check *c, const state *s) {
     return ready;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     see_state(c, s);
     if (c->all->every_cycle) {

@@ -43,7 +43,7 @@ void npu_score_shape_read(npu_score_shape *t, uint32_t n, const tb_sig sig[NPU_S
     t->ifm_words = t->iw * t->ih * t->icw;
 }
 
-void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
+__attribute__((hot)) void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
     k->block++;
     if (t->op == NPU_SCORE_CONV && ++k->ib < t->icb) {
         return;
@@ -55,7 +55,7 @@ void npu_score_walk_block(const npu_score_shape *t, npu_score_walk *k) {
     }
 }
 
-void npu_score_walk_tile(const npu_score_shape *t, npu_score_walk *k) {
+__attribute__((hot)) void npu_score_walk_tile(const npu_score_shape *t, npu_score_walk *k) {
     const uint32_t end = t->wgt_res ? tb_min_u32(k->first + t->group, t->tiles) : t->tiles;
     k->block = k->ky = k->kx = 0;
     if (++k->tile == end) {
@@ -73,7 +73,7 @@ static uint32_t clip_row(const npu_score_shape *t, int64_t row) {
     return row < 0 ? 0 : row > t->ih ? t->ih : (uint32_t)row;
 }
 
-uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_walk *k) {
+__attribute__((hot)) uint32_t npu_score_need(const npu_score_shape *t, uint32_t n, const npu_score_walk *k) {
     const uint32_t last = tb_min_u32((k->tile + 1) * 2 * n, t->pixels) - 1;
     const int64_t row = (int64_t)(last / t->ow) * t->sh - t->pad_t + (int64_t)(t->kh - 1) * t->dh;
     return clip_row(t, row + 1) * t->iw;

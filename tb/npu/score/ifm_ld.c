@@ -223,7 +223,7 @@ static void note_done(state *s, uint32_t done) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (!s->on && *(const uint8_t *)s->task_valid_i.ptr != 0) {
         begin_task(c, s);

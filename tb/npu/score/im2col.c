@@ -172,7 +172,7 @@ static inline void expect_blocks(state *s) {
 }
 
 /* Both stages move on. */
-__attribute__((noinline)) static void next_blocks(state *s, bool start) {
+__attribute__((noinline, hot)) static void next_blocks(state *s, bool start) {
     const im2col_flags mesh = s->steady; /* which gets what was read in this cycle */
     s->weights += s->w_valid ? s->last + 1 : 0;
     if (s->a_valid) {
@@ -210,7 +210,7 @@ static bool rows_there(const state *s) {
     return npu_score_b(s->ifm_all_i) != 0 || tb_get(s->pix_ready_i) >= s->need;
 }
 
-static bool weights_there(const state *s) {
+__attribute__((hot)) static bool weights_there(const state *s) {
     const uint32_t bank = next_bank(s);
     const uint64_t blocks = tb_get(s->wgt_blocks_i) >> (10 * bank) & 0x3ff;
     return s->t->op == NPU_SCORE_CONVERT ||
@@ -247,7 +247,7 @@ static inline void check_pause(tb_check *c, state *s) {
     }
 }
 
-__attribute__((noinline)) static void check_start(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void check_start(tb_check *c, state *s) {
     const uint64_t tile = s->work.tiles;
     if (!may_start(s)) {
         tb_check_fail(c, "tile start", tile, NULL, "a start",
@@ -313,7 +313,7 @@ static inline bool next_rows(const state *s) {
 }
 
 /* Anything is released, starts or waits, or blocks end which are not followed by other ones of their tile. */
-__attribute__((noinline)) static void follow_all(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void follow_all(tb_check *c, state *s) {
     if (!s->have && npu_score_b(s->task_valid_i) != 0) {
         take_task(c, s);
     }
@@ -353,7 +353,7 @@ __attribute__((noinline)) static void follow_all(tb_check *c, state *s) {
 }
 
 /* A cycle in which blocks end, a tile may start soon, or with events. */
-__attribute__((noinline)) static void follow(tb_check *c, state *s, uint32_t events) {
+__attribute__((noinline, hot)) static void follow(tb_check *c, state *s, uint32_t events) {
     if (events != 0 || (s->step == s->last && !s->in_tile)) {
         follow_all(c, s);
         return;
@@ -433,11 +433,11 @@ static __attribute__((noinline)) void compare_any(tb_check *c, state *s, uint64_
 }
 
 /* The same of most cycles of a conversion where N is 8. */
-static __attribute__((noinline)) void compare_convert(tb_check *c, state *s, uint64_t got, uint32_t events) {
+static __attribute__((noinline, hot)) void compare_convert(tb_check *c, state *s, uint64_t got, uint32_t events) {
     compare(c, s, got, events, CONVERT, 8);
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t row = npu_score_row_get(&s->row);
     uint32_t flags = 0, events = (uint32_t)((row & ROW_EVENTS) >> 32);

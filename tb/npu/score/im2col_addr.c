@@ -5,7 +5,7 @@
 typedef im2col_state state;
 
 /* Pixels of the tile that enters the activation stage, as many at once as vector instructions like. */
-__attribute__((noinline)) static void enter_pixels(state *s) {
+__attribute__((noinline, hot)) static void enter_pixels(state *s) {
     const npu_score_shape *t = s->t;
     const uint32_t count = 2 * s->n, first = s->a.tile * count, sw = t->sw, right = t->sw * t->icw;
     uint32_t ow = first % t->ow, y = first / t->ow * t->sh - t->pad_t;
@@ -27,7 +27,7 @@ __attribute__((noinline)) static void enter_pixels(state *s) {
 }
 
 /* Addresses for a position of the kernel. */
-__attribute__((noinline)) static void enter_position(state *s) {
+__attribute__((noinline, hot)) static void enter_position(state *s) {
     const npu_score_shape *t = s->t;
     const uint32_t pixels = 2 * s->n, ih = t->ih, iw = t->iw, dy = s->a.ky * t->dh, dx = s->a.kx * t->dw;
     const uint32_t by = (dy * iw + dx) * t->icw + (s->a.ib << t->wide);
@@ -54,7 +54,7 @@ static inline void enter_channels(state *s) {
     }
 }
 
-void npu_im2col_addresses(im2col_state *s) {
+__attribute__((hot)) void npu_im2col_addresses(im2col_state *s) {
     if (s->t->op == NPU_SCORE_CONV && s->a.block != 0 && s->a.ib != 0) {
         enter_channels(s);
         return;

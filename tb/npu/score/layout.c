@@ -181,7 +181,7 @@ __attribute__((noinline)) static void take_job(tb_check *c, state *s) {
     }
 }
 
-__attribute__((noinline)) static void take_request(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void take_request(tb_check *c, state *s) {
     if (s->asked == s->taken) {
         tb_check_fail(c, "request", s->requests, NULL, "a request", "none: no job is left");
         return;
@@ -220,7 +220,7 @@ static uint32_t quantise_lanes(const uint32_t *in, uint32_t count, uint32_t scal
 }
 
 /* A channel of an FP32 job has arrived: a byte, INT16: two, of each of its words. */
-__attribute__((noinline)) static void quantise(state *s, const job *j) {
+__attribute__((noinline, hot)) static void quantise(state *s, const job *j) {
     const uint32_t n = s->n, count = j->count, *in = s->row;
     int8_t *words = &s->out[out_of(s, s->filled)];
     if (s->in_row == 0 && j->channels < n) { /* those that do not exist are 0 */
@@ -241,7 +241,7 @@ __attribute__((noinline)) static void quantise(state *s, const job *j) {
 }
 
 /* A row has arrived. */
-__attribute__((noinline)) static void end_row(state *s) {
+__attribute__((noinline, hot)) static void end_row(state *s) {
     job *j = &s->ring[s->filled % JOBS];
     if (!j->int8) {
         quantise(s, j);
@@ -303,7 +303,7 @@ __attribute__((noinline)) static void check_wait(tb_check *c, const state *s) {
     tb_check_failf(c, "data ready", words(s), "0 with the words of %" PRIu32 " jobs inside|1", s->filled - s->written);
 }
 
-__attribute__((noinline)) static void take_int8(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void take_int8(tb_check *c, state *s) {
     const uint32_t left = s->fill.row - s->in_byte, bytes = left < BEAT ? left : BEAT;
     if (!requested(c, s)) {
         return;
@@ -322,7 +322,7 @@ __attribute__((noinline)) static void take_int8(tb_check *c, state *s) {
 }
 
 /* A beat is on offer, of an INT8 job or after its last one: its words may be output before it is accepted. */
-__attribute__((noinline)) static void see_int8(tb_check *c, state *s, bool taken) {
+__attribute__((noinline, hot)) static void see_int8(tb_check *c, state *s, bool taken) {
     if (!s->seen && (taken || s->filled != s->taken)) {
         take_int8(c, s);
         s->seen = true;
@@ -334,7 +334,7 @@ __attribute__((noinline)) static void see_int8(tb_check *c, state *s, bool taken
 }
 
 /* A beat on offer. */
-__attribute__((noinline)) static void see_data(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void see_data(tb_check *c, state *s) {
     const bool taken = see(s, s->at.dat_ready_o) != 0;
     if (s->fill.int8 || s->seen) {
         see_int8(c, s, taken);
@@ -384,7 +384,7 @@ __attribute__((noinline)) static void compare_any(tb_check *c, state *s, const i
 }
 
 /* A word is written. */
-__attribute__((noinline)) static void compare_word(tb_check *c, state *s, const int8_t *expected) {
+__attribute__((noinline, hot)) static void compare_word(tb_check *c, state *s, const int8_t *expected) {
     if (s->n != 8) {
         compare_any(c, s, expected);
     } else {
@@ -397,7 +397,7 @@ __attribute__((cold, noinline)) static void no_data(tb_check *c, const state *s)
 }
 
 /* A word of an INT8 job is written. */
-__attribute__((noinline)) static void int8_word(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void int8_word(tb_check *c, state *s) {
     static const uint8_t ones_and_zeros[2 * WORD_MAX] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
                                                          255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255,
                                                          255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
@@ -432,7 +432,7 @@ static inline void see_no_word(tb_check *c, state *s) {
     s->moving++;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t valid = see(s, s->at.wr_valid_o);
     if (s->asked != s->taken) { /* requests begin in the cycle after the acceptance of their job */

@@ -144,7 +144,7 @@ static inline __attribute__((always_inline)) void flush_rows(uint32_t n, state *
     s->wait_sel = NONE;
 }
 
-__attribute__((noinline)) static void flush(state *s) {
+__attribute__((noinline, hot)) static void flush(state *s) {
     switch (s->n) {
     case 8:
         flush_rows(8, s);
@@ -163,7 +163,7 @@ static inline bool zero_vectors(uint32_t n, const state *s) {
     return npu_score_same(s->act[0], zeros, n) && npu_score_same(s->act[1], zeros, n);
 }
 
-__attribute__((noinline)) static void add_zeros(state *s) {
+__attribute__((noinline, hot)) static void add_zeros(state *s) {
     const uint32_t n = s->n, place = (uint32_t)s->enabled % (2 * n);
     npu_score_zero(&s->result[place * 2 * n], 8 * n);
     copy_twice(n, s, place, 1);
@@ -260,16 +260,16 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int1
     s->enabled++;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     cycle_of(s->n, s->int16, c, s);
 }
 
-static void cycle_8(tb_check *c) {
+__attribute__((hot)) static void cycle_8(tb_check *c) {
     cycle_of(8, false, c, (state *)c->state);
 }
 
-static void cycle_32(tb_check *c) {
+__attribute__((hot)) static void cycle_32(tb_check *c) {
     cycle_of(32, false, c, (state *)c->state);
 }
 

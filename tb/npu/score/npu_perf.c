@@ -63,7 +63,7 @@ static void clear(tb_check *c) {
 }
 
 /* The bytes into the counts. */
-__attribute__((noinline)) static void flush(state *s) {
+__attribute__((noinline, hot)) static void flush(state *s) {
     for (uint32_t i = 0; i < COUNTERS; i++) {
         s->count[i] = (s->count[i] + (s->word[i % WORDS] >> i / WORDS * 8 & 0xffu)) & MASK48;
     }
@@ -128,7 +128,7 @@ __attribute__((cold, noinline)) static void differs(tb_check *c, const state *s,
     tb_check_failf(c, "value", s->reads, "number %" PRIu32 "|%" PRIu64 "|%" PRIu64, s->which, got, s->value);
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint64_t got = *(const uint32_t *)s->lo | (uint64_t)npu_score_half(s->hi) << 32;
     const uint32_t run = *s->run;

@@ -184,7 +184,7 @@ static uint32_t status(const state *s) {
     return value;
 }
 
-static uint32_t read_register(const state *s, uint32_t offset) {
+__attribute__((hot)) static uint32_t read_register(const state *s, uint32_t offset) {
     switch (offset) {
     case NPU_REG_STATUS:
         return status(s);
@@ -238,7 +238,7 @@ static void compare_outputs(tb_check *c, state *s) {
     }
 }
 
-static void compare_responses(tb_check *c, const state *s) {
+__attribute__((hot)) static void compare_responses(tb_check *c, const state *s) {
     const bool write = (s->bus & WR_RESP) != 0, read = (s->bus & RD_RESP) != 0;
     tb_check_value(c, "write response", s->wr.count, npu_score_b(s->bvalid_o), write);
     tb_check_value(c, "read response", s->rd.count, npu_score_b(s->rvalid_o), read);
@@ -290,7 +290,7 @@ static effect write_effect(state *s) {
     return e;
 }
 
-static void start(tb_check *c, state *s, uint32_t unit) {
+__attribute__((hot)) static void start(tb_check *c, state *s, uint32_t unit) {
     static const uint32_t latency[UNITS] = {10, 4, 6};
     slot *t = &s->slot[unit];
     uint32_t regs[NPU_SCORE_REGS];
@@ -420,7 +420,7 @@ static void request_write(state *s) {
  * No task is pending, and the interrupts have their final values: only the count enable depends on the units, and an
  * edge changes nothing but by an access.
  */
-__attribute__((noinline)) static bool calm(const state *s) {
+__attribute__((noinline, hot)) static bool calm(const state *s) {
     if (s->resetting) {
         return false;
     }
@@ -436,7 +436,7 @@ __attribute__((noinline)) static bool calm(const state *s) {
 }
 
 /* Tasks and interrupts, and the effect of a write that is executed. */
-__attribute__((noinline)) static void step_registers(tb_check *c, state *s, bool write) {
+__attribute__((noinline, hot)) static void step_registers(tb_check *c, state *s, bool write) {
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
         s->resetting = !(++s->reset_age >= SRST_CYCLES && npu_score_b(s->drained_i) != 0);
@@ -452,7 +452,7 @@ __attribute__((noinline)) static void step_registers(tb_check *c, state *s, bool
 }
 
 /* Any cycle: writes, tasks, interrupts. */
-__attribute__((noinline)) static void general_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s) {
     const bool resetting = s->resetting;
     if (!s->calm) {
         compare_outputs(c, s);
@@ -471,7 +471,7 @@ __attribute__((noinline)) static void general_cycle(tb_check *c, state *s) {
     request_read(c, s, resetting);
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (__builtin_expect((npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i)) != 0 || !s->calm, 0)) {
         s->calm = !s->perf_apart && !c->all->every_cycle && calm(s);

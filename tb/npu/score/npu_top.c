@@ -178,7 +178,7 @@ static inline uint32_t of_both(tb_sig gemm, tb_sig alu, tb_sig pool) {
 }
 
 /* Compares the handshakes of data that was read. True: there is some. */
-__attribute__((noinline)) static bool read_data(tb_check *c, const state *s) {
+__attribute__((noinline, hot)) static bool read_data(tb_check *c, const state *s) {
     const ends *u = s->unit;
     const uint32_t offered = of_both(u[0].rd_valid_i, u[1].rd_valid_i, u[2].rd_valid_i);
     const uint32_t ready = of_both(u[0].rd_ready_o, u[1].rd_ready_o, u[2].rd_ready_o);
@@ -395,7 +395,7 @@ static inline void words_read(tb_check *c, const state *s) {
 }
 
 /* Compares the wires of these groups, and finds what is carried from now on. */
-__attribute__((noinline)) static void compare(tb_check *c, state *s, uint32_t groups) {
+__attribute__((noinline, hot)) static void compare(tb_check *c, state *s, uint32_t groups) {
     s->again &= ~groups;
     if ((groups & REQUESTS) != 0 && read_requests(c, s)) {
         s->again |= REQUESTS;
@@ -424,7 +424,7 @@ static inline void compare_carried(tb_check *c, const state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t groups = npu_wires_groups(npu_wires_changed(&s->wires)) | s->first;
     s->first = 0;

@@ -173,16 +173,16 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, tb_check 
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     cycle_of(s->n, c, s);
 }
 
-static void cycle_8(tb_check *c) {
+__attribute__((hot)) static void cycle_8(tb_check *c) {
     cycle_of(8, c, (state *)c->state);
 }
 
-static void cycle_32(tb_check *c) {
+__attribute__((hot)) static void cycle_32(tb_check *c) {
     cycle_of(32, c, (state *)c->state);
 }
 

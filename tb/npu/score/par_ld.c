@@ -155,7 +155,7 @@ static bool pending(const state *s) {
     return s->on && (s->part[0].waiting || s->part[1].waiting || ask_due(s) || pop_due(s));
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (!s->on) {
         s->late = 0;

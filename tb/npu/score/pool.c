@@ -125,7 +125,7 @@ static void take_done(tb_check *c, state *s) {
     s->running = false;
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     const unsigned jobs = npu_score_b(s->wr_req_valid_o) & npu_score_b(s->wr_req_ready_i);
     s->ch[0].jobs += jobs & 1u;
     s->ch[1].jobs += jobs >> 1;
@@ -150,7 +150,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     s->due = s->running && (!s->started || all_asked(s));
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t wrong = (npu_score_b(s->busy_o) ^ s->running) | ((npu_score_b(s->event_o) & 1u) ^ s->running) |
                            (npu_score_b(s->rd_valid_i) & ~npu_score_b(s->rd_ready_o));
@@ -200,7 +200,7 @@ static void clear_glue(tb_check *c) {
     (void)c; /* nothing is in flight */
 }
 
-static void cycle_glue(tb_check *c) {
+__attribute__((hot)) static void cycle_glue(tb_check *c) {
     const glue *g = (const glue *)c->state;
     if (npu_score_b(g->start_i) == 0) {
         return;

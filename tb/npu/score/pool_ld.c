@@ -165,7 +165,7 @@ static void take_request(tb_check *c, state *s) {
     s->requests++;
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     const bool was_active = s->walk.active;
     if (was_active && npu_score_b(s->busy_o) == 0) {
         tb_check_fail(c, "busy", s->requests, NULL, "0", "1: rows have not been requested");
@@ -189,7 +189,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     c->again = s->walk.active && (room(s) || !was_active);
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t event = npu_score_b(s->job_valid_o) | npu_score_b(s->tab_ack_o) | npu_score_b(s->free_i) |
                            npu_score_b(s->start_i) | (npu_score_b(s->busy_o) ^ s->walk.active);

@@ -119,7 +119,7 @@ __attribute__((noinline)) static void write_beat(state *s, const job *j) {
 }
 
 /* The rest of the oldest job: how many of its beats are plain. */
-static void count_plain(state *s) {
+__attribute__((hot)) static void count_plain(state *s) {
     const job *j = &s->ring[s->popped % JOBS];
     s->plain = 0;
     if (s->popped != s->pushed && j->one && !j->table && s->word < j->words) {
@@ -191,7 +191,7 @@ static void take_job(tb_check *c, state *s) {
     }
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     if (s->read) {
         compare_read(c, s);
     }
@@ -221,7 +221,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
 /*
  * In most cycles the read of the cycle before was right, a read comes, and a plain beat that does not end its job.
  */
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t data = npu_score_b(s->dat_valid_i);
     const uint32_t rare = npu_score_b(s->job_valid_i) | npu_score_b(s->tab_re_i) | s->table_read |

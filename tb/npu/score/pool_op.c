@@ -273,7 +273,7 @@ static inline void take_tap(state *s) {
     }
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     look_at_results(c, s);
     if (s->tap) {
         follow(c, s);
@@ -282,7 +282,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     c->again = s->tap || s->pending;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t rare =
         npu_score_b(s->out_we_o) | npu_score_b(s->start) | npu_score_b(s->int8_i) | npu_score_b(s->avg_i) | s->pending;

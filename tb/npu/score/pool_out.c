@@ -209,7 +209,7 @@ static inline void check_pace(tb_check *c, state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const bool busy = !over(&s->ask);
     check_pace(c, s);

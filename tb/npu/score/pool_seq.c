@@ -195,7 +195,7 @@ static void check_pause(tb_check *c, state *s) {
 }
 
 /* Note what is wrong with a tap, if anything is. */
-__attribute__((noinline)) static void look_at_tap(tb_check *c, state *s, uint32_t addr) {
+__attribute__((noinline, hot)) static void look_at_tap(tb_check *c, state *s, uint32_t addr) {
     npu_score_pool_value v[FIELDS + 1] = {{"tap_addr_o", s->tap_addr_o, addr}};
     size_t count = 1;
     for (uint32_t i = 0; i < FIELDS; i++) {
@@ -212,7 +212,7 @@ __attribute__((noinline)) static void look_at_tap(tb_check *c, state *s, uint32_
 }
 
 /* After the last tap of a column. */
-__attribute__((noinline)) static void end_column(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void end_column(tb_check *c, state *s) {
     if (s->fin && npu_score_b(s->slow_i) != 0) {
         const uint64_t now = c->all->sim->cycle;
         if (s->any_finished && now - s->finished < 4) {
@@ -281,7 +281,7 @@ static void take_table(tb_check *c, state *s) {
                    (uint32_t)(p->t.tab_addr + (whole ? 0 : 4 * (rows_of(s) - 1) * p->t.kw)));
 }
 
-__attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void any_cycle(tb_check *c, state *s) {
     if (s->walk.active && npu_score_b(s->busy_o) == 0) {
         fail(c, s, "busy", "0", "1: taps are missing");
     }
@@ -309,7 +309,7 @@ __attribute__((noinline)) static void any_cycle(tb_check *c, state *s) {
     c->again = s->walk.active;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     /* in most cycles a tap comes in the middle of a row */
     if (!s->row_begun || (npu_score_b(s->tap_valid_o) & npu_score_b(s->busy_o)) == 0 || !right_tap(s)) {

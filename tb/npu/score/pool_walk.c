@@ -78,7 +78,8 @@ void npu_score_pool_next(npu_score_pool_walk *p) {
     }
 }
 
-const npu_score_pool_value *npu_score_pool_differs(const npu_score_pool_value *values, size_t count) {
+__attribute__((hot)) const npu_score_pool_value *npu_score_pool_differs(const npu_score_pool_value *values,
+                                                                        size_t count) {
     for (size_t i = 0; i < count; i++) {
         if (tb_get(values[i].sig) != values[i].expected) {
             return &values[i];

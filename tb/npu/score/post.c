@@ -405,11 +405,11 @@ __attribute__((always_inline)) static inline void cycle_busy(tb_check *c, const 
     }
 }
 
-static void cycle_fp32(tb_check *c) {
+__attribute__((hot)) static void cycle_fp32(tb_check *c) {
     cycle_busy(c, false);
 }
 
-static void cycle_requant(tb_check *c) {
+__attribute__((hot)) static void cycle_requant(tb_check *c) {
     cycle_busy(c, true);
 }
 
@@ -437,7 +437,7 @@ static void begin_task(tb_check *c, post_state *s) {
 }
 
 /* A cycle without a task. */
-static void cycle_idle(tb_check *c) {
+__attribute__((hot)) static void cycle_idle(tb_check *c) {
     post_state *s = (post_state *)c->state;
     if (s->f.lost) {
         return;
@@ -451,7 +451,7 @@ static void cycle_idle(tb_check *c) {
     c->again = !s->f.busy || high(s, task_wait_o);
 }
 
-static void clear(tb_check *c) {
+__attribute__((hot)) static void clear(tb_check *c) {
     post_state *s = (post_state *)c->state;
     s->f = (post_flow){.busy = false};
     c->cycle = cycle_idle;

@@ -60,7 +60,7 @@ static npu_score_nhwc block_at(const post_state *s, const npu_score_post_walk *k
 }
 
 /* REQUANT: the tile of the next write job; those of which this unit writes nothing have none. */
-void npu_score_post_aim_job(post_state *s) {
+__attribute__((hot)) void npu_score_post_aim_job(post_state *s) {
     post_flow *f = &s->f;
     f->tile.left = 0;
     while (!f->job.end) {
@@ -168,7 +168,7 @@ static uint32_t ring_word(const post_state *s, const npu_score_post_walk *k) {
 }
 
 /* The first read of a place. */
-void npu_score_post_aim_read(post_state *s) {
+__attribute__((hot)) void npu_score_post_aim_read(post_state *s) {
     post_flow *f = &s->f;
     post_next *x = &f->next;
     const npu_score_post_walk *k = &f->read;
@@ -228,7 +228,7 @@ void npu_score_post_settle(post_state *s) {
 }
 
 /* REQUANT: the first read of a tile. */
-bool npu_score_post_begin_tile(tb_check *c, post_state *s) {
+__attribute__((hot)) bool npu_score_post_begin_tile(tb_check *c, post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_settle(s);
     if (f->begun - f->left >= BLOCKS) {
@@ -290,7 +290,7 @@ void npu_score_post_sums_requant_wide(post_state *s, const int32_t *sum) {
 /* ---- tiles, blocks, tasks ---- */
 
 /* The next block begins. False: there is none. */
-bool npu_score_post_begin_block(post_state *s) {
+__attribute__((hot)) bool npu_score_post_begin_block(post_state *s) {
     post_flow *f = &s->f;
     npu_score_post_settle(s);
     if (f->left == f->full) {
@@ -366,14 +366,14 @@ void npu_score_post_too_long(tb_check *c, const post_state *s, uint64_t now) {
  * A cycle in which the unit waits for sums or partial sums: those before it in which the check slept are not its own
  * either. Is it held up in this one?
  */
-bool npu_score_post_held_by_sums(post_state *s, uint64_t now) {
+__attribute__((hot)) bool npu_score_post_held_by_sums(post_state *s, uint64_t now) {
     post_flow *f = &s->f;
     f->limit += now - f->seen - 1;
     return (f->waits & POST_NO_SUMS) != 0 || !high(s, psum_valid_i);
 }
 
 /* What post has to wait for from the next cycle on. */
-uint8_t npu_score_post_find_waits(post_state *s) {
+__attribute__((hot)) uint8_t npu_score_post_find_waits(post_state *s) {
     post_flow *f = &s->f;
     /* a unit without a channel in the group waits for its tiles, too */
     const npu_score_post_walk *k = f->read.end ? &f->group : &f->read;

@@ -69,7 +69,7 @@ npu_score_post_walk npu_score_post_walk_first(const npu_score_post_work *w, npu_
     return k;
 }
 
-void npu_score_post_walk_next(const npu_score_post_work *w, npu_score_post_walk *k) {
+__attribute__((hot)) void npu_score_post_walk_next(const npu_score_post_work *w, npu_score_post_walk *k) {
     k->word = 0;
     switch (k->kind) {
     case NPU_WALK_GROUPS:
@@ -85,11 +85,11 @@ void npu_score_post_walk_next(const npu_score_post_work *w, npu_score_post_walk 
     }
 }
 
-uint32_t npu_score_post_walk_pixel(const npu_score_post_work *w, const npu_score_post_walk *k) {
+__attribute__((hot)) uint32_t npu_score_post_walk_pixel(const npu_score_post_work *w, const npu_score_post_walk *k) {
     return (k->tile + (by_tiles(k) ? k->sub : 0)) * 2 * w->n;
 }
 
-uint32_t npu_score_post_walk_pixels(const npu_score_post_work *w, const npu_score_post_walk *k) {
+__attribute__((hot)) uint32_t npu_score_post_walk_pixels(const npu_score_post_work *w, const npu_score_post_walk *k) {
     const uint32_t left = w->pixels - npu_score_post_walk_pixel(w, k);
     const uint32_t most = (by_tiles(k) ? 1 : npu_score_post_walk_tiles(w, k)) * 2 * w->n;
     return left < most ? left : most;

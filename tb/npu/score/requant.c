@@ -97,7 +97,7 @@ static inline uint64_t smallest(uint64_t a, uint64_t b) {
 }
 
 /* Skips blocks of which nothing is left, and finds the deadline of the next one. */
-static void settle(state *s) {
+__attribute__((hot)) static void settle(state *s) {
     while (s->asked < s->told && s->job_at == block_at(s, s->asked)->bytes) {
         s->job_at = 0;
         s->asked++;
@@ -113,7 +113,7 @@ static void settle(state *s) {
     s->latest = smallest(s->pass_latest, s->block_latest);
 }
 
-__attribute__((noinline)) static void take_block(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void take_block(tb_check *c, state *s) {
     const uint32_t n = s->n, pitch = (uint32_t)tb_get(s->pitch_i);
     const bool wide = NPU_AT_BYTE(s, wide_i) != 0;
     if (s->told - s->written >= BLOCKS || s->told - s->asked >= BLOCKS) {
@@ -175,7 +175,7 @@ static void complete_block(state *s, uint32_t n) {
  * All words of a pass have arrived. Before the first row of a task the transposer may still push out the previous
  * block.
  */
-__attribute__((noinline)) static void complete_pass(state *s, uint32_t n, uint32_t columns) {
+__attribute__((noinline, hot)) static void complete_pass(state *s, uint32_t n, uint32_t columns) {
     const bool flush = s->channel == 0 && s->fed > 0 && block_at(s, s->fed - 1)->last;
     s->pass_end = later(s->pass_end, s->time) + cycles_of(s, n, columns + (flush ? n : 0));
     s->pass[s->complete++ % PASSES] = s->pass_end + cycles_of(s, n, SLACK);
@@ -242,7 +242,7 @@ __attribute__((noinline)) static void take_others(state *s, uint32_t columns, ui
     next_word(s, s->n, columns, run);
 }
 
-__attribute__((noinline)) static void take_results(state *s) {
+__attribute__((noinline, hot)) static void take_results(state *s) {
     const uint32_t columns = NPU_AT_BYTE(s, single_i) != 0 ? 1 : s->columns;
     if (s->fed == s->told) {
         return; /* an error of post: results without a block */
@@ -267,7 +267,7 @@ __attribute__((cold, noinline)) static void job_differs(tb_check *c, const state
 }
 
 /* A check is not called again after a failure, so nothing else needs to be done there. */
-__attribute__((noinline)) static void take_job(tb_check *c, state *s) {
+__attribute__((noinline, hot)) static void take_job(tb_check *c, state *s) {
     if (s->asked == s->told) {
         tb_check_fail(c, "write job", s->jobs, NULL, "a job", "none: no block has one left");
         return;
@@ -357,7 +357,7 @@ __attribute__((cold, noinline)) static void late(tb_check *c, const state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (NPU_AT_BYTE(s, idle_o) != 0 && s->busy) {
         tb_check_fail(c, "idle", s->words, NULL, "1", "0: jobs or words are still to come");

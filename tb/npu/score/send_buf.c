@@ -77,7 +77,7 @@ __attribute__((cold, noinline)) static void wrong_word(tb_check *c, const state 
 }
 
 /* Of these clients one word is written and none read, of those one is read and none written. */
-__attribute__((noinline)) static void change_levels(state *s, uint32_t more, uint32_t less) {
+__attribute__((noinline, hot)) static void change_levels(state *s, uint32_t more, uint32_t less) {
     for (uint32_t i = 0; i < CLIENTS; i++) {
         client *k = &s->client[i];
         if (((more >> i) & 1u) != 0) {
@@ -156,7 +156,7 @@ static inline uint32_t see(const state *s, int32_t place) {
     return s->base[place];
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t wvalid = see(s, s->at.wvalid_i), wready = see(s, s->at.wready_o);
     const uint32_t rvalid = see(s, s->at.rvalid_o), rready = see(s, s->at.rready_i);

@@ -58,7 +58,7 @@ static void store(const field *f, void *task, uint32_t value) {
     }
 }
 
-void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task) {
+__attribute__((hot)) void npu_score_task_get(npu_score_kind kind, tb_sig sig, npu_score_task *task) {
     memset(task, 0, sizeof *task);
     for (size_t i = 0; i < npu_task_tables[kind].count; i++) {
         const field *f = &npu_task_tables[kind].f[i];

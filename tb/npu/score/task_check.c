@@ -97,7 +97,7 @@ static void verdict(tb_check *c, state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     tb_check_value(c, "busy", c->task, tb_get(s->busy_o), s->running);
     const bool done = s->running && --s->left == 0;

@@ -58,7 +58,7 @@ static inline void look(tb_check *c, const state *s) {
 }
 
 /* The last vector of a block has entered. */
-__attribute__((noinline)) static void complete(state *s) {
+__attribute__((noinline, hot)) static void complete(state *s) {
     s->in_at = 0;
     s->cells = s->n;
     s->flush = NPU_AT_BYTE(s, in_last_i);
@@ -86,7 +86,7 @@ __attribute__((cold, noinline)) static void out_of_step(tb_check *c, const state
     tb_check_value(c, "in_ready", s->ins, NPU_AT_BYTE(s, in_ready_o), ready);
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t valid = NPU_AT_BYTE(s, out_valid_o), taken = valid & NPU_AT_BYTE(s, out_ready_i);
     const uint32_t free = (valid ^ 1) | taken, full = s->cells != 0, ready = (s->flush ^ 1) & ((full ^ 1) | free);

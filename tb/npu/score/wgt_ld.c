@@ -282,7 +282,7 @@ static void update_bank(tb_check *c, state *s, bool release) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (!s->on && *(const uint8_t *)s->task_valid_i.ptr != 0) {
         begin_task(c, s);

@@ -2,7 +2,7 @@
 
 #define STEP 2 /* the number of blocks is a multiple of it */
 
-static int by_place(const void *a, const void *b) {
+__attribute__((hot)) static int by_place(const void *a, const void *b) {
     const npu_wire *x = (const npu_wire *)a, *y = (const npu_wire *)b;
     return x->at < y->at ? -1 : x->at > y->at;
 }
@@ -54,7 +54,7 @@ void npu_wires_close(npu_wires *w) {
     free(w->block);
 }
 
-uint64_t npu_wires_changed(npu_wires *w) {
+__attribute__((hot)) uint64_t npu_wires_changed(npu_wires *w) {
     typedef uint64_t lot __attribute__((vector_size(NPU_WIRES_BLOCK)));
     lot found = {0};
     for (npu_wires_block *b = w->block; b < w->end; b += STEP) {

@@ -70,7 +70,7 @@ static void seq_vector(tb_check *c, seq *s) {
     tb_check_value(c, "done", s->vectors, sac_bit(s->done_o), !s->on);
 }
 
-static void seq_cycle(tb_check *c) {
+__attribute__((hot)) static void seq_cycle(tb_check *c) {
     seq *s = (seq *)c->state;
     const cm_layer_task *t = sac_task_of(c);
     const sac_build *b = sac_build_of(c);
@@ -120,7 +120,7 @@ typedef struct conv {
     TB_PORTS(ports, CONV_PORTS);
 } conv;
 
-static void conv_cycle(tb_check *c) {
+__attribute__((hot)) static void conv_cycle(tb_check *c) {
     const conv *s = (const conv *)c->state;
     const uint64_t loaded = tb_get(s->loaded_o), computed = tb_get(s->computed);
     if (computed > loaded) {
@@ -191,7 +191,7 @@ static void retriever_read(const tb_check *c, retriever *s, vector *v) {
     }
 }
 
-static void retriever_cycle(tb_check *c) {
+__attribute__((hot)) static void retriever_cycle(tb_check *c) {
     retriever *s = (retriever *)c->state;
     const sac_build *b = sac_build_of(c);
     const vector *out = &s->pipe[0];
@@ -332,7 +332,7 @@ static void pe_reads(tb_check *c, pe *s) {
     }
 }
 
-static void pe_cycle(tb_check *c) {
+__attribute__((hot)) static void pe_cycle(tb_check *c) {
     pe *s = (pe *)c->state;
     const sac_build *b = sac_build_of(c);
     s->cycle++;
@@ -411,7 +411,7 @@ static void relu_output(tb_check *c, relu *s) {
     sac_score_bytes(c, "data", s->out, sac_bytes(s->data_o), expected, b->n);
 }
 
-static void relu_cycle(tb_check *c) {
+__attribute__((hot)) static void relu_cycle(tb_check *c) {
     relu *s = (relu *)c->state;
     const cm_layer_task *t = sac_task_of(c);
     uint32_t batch = 0, pos = 0;

@@ -12,7 +12,7 @@ typedef struct setup {
     TB_PORTS(ports, SETUP_PORTS);
 } setup;
 
-static void setup_cycle(tb_check *c) {
+__attribute__((hot)) static void setup_cycle(tb_check *c) {
     const setup *s = (const setup *)c->state;
     const sac_build *b = sac_build_of(c);
     const cm_layer_task *t = sac_task_of(c);
@@ -78,7 +78,7 @@ static void input_clear(tb_check *c) {
     s->jobs = s->beats = s->all_jobs = s->all_beats = 0;
 }
 
-static void input_cycle(tb_check *c) {
+__attribute__((hot)) static void input_cycle(tb_check *c) {
     input *s = (input *)c->state;
     const sac_build *b = sac_build_of(c);
     const cm_layer_task *t = sac_task_of(c);
@@ -209,7 +209,7 @@ static void filter_word(tb_check *c, filter *s) {
     }
 }
 
-static void filter_cycle(tb_check *c) {
+__attribute__((hot)) static void filter_cycle(tb_check *c) {
     filter *s = (filter *)c->state;
     if (s->on && !tb_check_value(c, "loaded", s->batch, tb_get(s->loaded_o), s->batch)) {
         return;
@@ -250,7 +250,7 @@ static void jobs_clear(tb_check *c) {
     s->batch = s->item = s->group = s->count = 0;
 }
 
-static void jobs_cycle(tb_check *c) {
+__attribute__((hot)) static void jobs_cycle(tb_check *c) {
     jobs *s = (jobs *)c->state;
     const sac_build *b = sac_build_of(c);
     uint32_t w, h;

@@ -58,7 +58,7 @@ static void pool_start(tb_check *c, pool *s) {
     s->on = !t->pool || s->map != NULL;
 }
 
-static void pool_cycle(tb_check *c) {
+__attribute__((hot)) static void pool_cycle(tb_check *c) {
     pool *s = (pool *)c->state;
     const cm_layer_task *t = sac_task_of(c);
     const uint32_t nv = sac_build_of(c)->n;
@@ -130,7 +130,7 @@ static void tail_column(const tb_check *c, tail *s) {
     }
 }
 
-static void tail_cycle(tb_check *c) {
+__attribute__((hot)) static void tail_cycle(tb_check *c) {
     tail *s = (tail *)c->state;
     const sac_build *b = sac_build_of(c);
     if (s->on && !tb_check_value(c, "valid", s->pages, sac_bit(s->valid_o), s->have > s->pages)) {
@@ -231,7 +231,7 @@ static void writer_compare(tb_check *c, const writer *s) {
            tb_check_value(c, "last", k, sac_bit(s->last_o), s->out.last));
 }
 
-static void writer_cycle(tb_check *c) {
+__attribute__((hot)) static void writer_cycle(tb_check *c) {
     writer *s = (writer *)c->state;
     const cm_layer_task *t = sac_task_of(c);
     if (s->on) {
@@ -348,7 +348,7 @@ static void full_pass(tb_check *c, full *s) {
              tb_check_value(c, "last", s->out, sac_bit(s->last_o), sac_bit(s->last_i)))));
 }
 
-static void full_cycle(tb_check *c) {
+__attribute__((hot)) static void full_cycle(tb_check *c) {
     full *s = (full *)c->state;
     if (s->on && sac_task_of(c)->full == SAC_MODE_FULL_NONE) {
         full_pass(c, s);

@@ -63,7 +63,7 @@ static void blk_write(blk *s) {
     }
 }
 
-static void blk_cycle(tb_check *c) {
+__attribute__((hot)) static void blk_cycle(tb_check *c) {
     blk *s = (blk *)c->state;
     if (!blk_look(c, s)) {
         return;
@@ -159,7 +159,7 @@ static void c_write(cbuf *s) {
     }
 }
 
-static void c_cycle(tb_check *c) {
+__attribute__((hot)) static void c_cycle(tb_check *c) {
     cbuf *s = (cbuf *)c->state;
     const uint32_t banks = (uint32_t)tb_get(s->r);
     for (uint32_t r = 0; r < banks; r++) {

@@ -174,7 +174,7 @@ static void begin(tb_check *c, state *s) {
     s->data_half = false;
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (!s->known) {
         s->known = true;

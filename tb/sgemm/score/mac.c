@@ -184,7 +184,7 @@ static void advance(tb_check *c, state *s) {
     }
 }
 
-static void cycle(tb_check *c) {
+__attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     if (s->vecs == 0) {
         parameters(s);

@@ -120,7 +120,7 @@ static void st_begin(tb_check *c, st *s) {
     s->half = false;
 }
 
-static void st_cycle(tb_check *c) {
+__attribute__((hot)) static void st_cycle(tb_check *c) {
     st *s = (st *)c->state;
     bool ok = true;
     if (s->word) {
@@ -205,7 +205,7 @@ static bool seq_pass(tb_check *c, seq *s) {
     return true;
 }
 
-static void seq_cycle(tb_check *c) {
+__attribute__((hot)) static void seq_cycle(tb_check *c) {
     seq *s = (seq *)c->state;
     if (sgemm_score_b(s->pass_valid_o) && sgemm_score_b(s->pass_ready_i) && !seq_pass(c, s)) {
         return;
@@ -273,7 +273,7 @@ static bool task_good(const verdict *s) {
              matrix_good(tb_get(s->b_addr_i), tb_get(s->ldb_i), tb ? n : k, tb ? k : n, (mode >> 4 & 1) != 0)));
 }
 
-static void check_cycle(tb_check *c) {
+__attribute__((hot)) static void check_cycle(tb_check *c) {
     verdict *s = (verdict *)c->state;
     const bool due = s->left == 1;
     if (!tb_check_value(c, "done", s->number, sgemm_score_b(s->done_o), due) ||
