@@ -22,8 +22,7 @@ typedef struct tb_check_gate {
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
-    size_t state_bytes;        /* of tb_check.state, */
-    size_t state_zeroed;       /* of which so many are zeroed at open; 0: all of them */
+    size_t state_bytes;        /* of tb_check.state, which is zeroed; memory that is never touched costs nothing */
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
@@ -90,24 +89,14 @@ typedef struct tb_check_failure {
 
 struct tb_check_plan;
 
-/* Enable of the clock of a part, and where it was found: a scope, that is so many characters of a path. */
-typedef struct tb_check_enable {
-    uint64_t part; /* the first characters of its name */
-    const char *path;
-    size_t scope;
-    tb_sig sig;
-} tb_check_enable;
-
 struct tb_checks {
     const tb_sim *sim;
     tb_taps taps;
     tb_check *check;
     size_t count;
-    uint8_t *states;            /* of all checks */
-    struct tb_check_plan *plan; /* which checks are to be called when */
-    const tb_check_ops *gate;   /* of clocks; NULL: there are none */
-    const tb_tap_kind *gates;   /* its taps */
-    tb_check_enable *enable;    /* of its parts: the last one that was found */
+    struct tb_check_pages *memory; /* of all checks, with their states */
+    struct tb_check_plan *plan;    /* which checks are to be called when */
+    struct tb_check_path *path;    /* of the last check whose clock was found; NULL: there are no gates of clocks */
     /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
     void *ctx; /* of the bench: parameters of the design that checks need */
@@ -136,6 +125,8 @@ bool tb_checks_finish(tb_checks *checks);
 void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 
 /* ---- for checks ---- */
+/* Memory until tb_checks_close(): zeroed, begins with a line, and exists only where it is touched. NULL: there is none. */
+void *tb_check_memory(tb_checks *checks, size_t bytes);
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
 /*

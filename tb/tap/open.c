@@ -2,10 +2,13 @@
 
 #include "opt/opt.h"
 #include "plan.h"
+#include "report/report.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define LEVELS 64u /* of a path at most */
 
@@ -34,28 +37,65 @@ static size_t in_lines(size_t bytes) {
     return (bytes + TB_CHECK_LINE - 1) / TB_CHECK_LINE * TB_CHECK_LINE;
 }
 
-/* Memory for all checks, zeroed, and for their states. */
-static int allocate(tb_checks *checks, const tb_check_ops *const *ops, size_t nops) {
-    size_t bytes = TB_CHECK_LINE;
-    for (size_t k = 0; k < nops; k++) {
-        bytes += in_lines(tb_taps_count(&checks->taps, ops[k]->unit) * ops[k]->state_bytes);
+#define PAGES ((size_t)4 << 20) /* bytes that are asked for at once, enough for all checks of the NPU */
+
+typedef struct tb_check_pages {
+    struct tb_check_pages *next;
+    size_t bytes, used;
+} tb_check_pages;
+
+void *tb_check_memory(tb_checks *checks, size_t bytes) {
+    tb_check_pages *m = checks->memory;
+    bytes = in_lines(bytes);
+    if (m == NULL || m->bytes - m->used < bytes) {
+        const size_t header = in_lines(sizeof *m), all = header + bytes > PAGES ? header + bytes : PAGES;
+        void *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (p == MAP_FAILED) {
+            (void)rep_host(errno);
+            return NULL;
+        }
+        m = (tb_check_pages *)p;
+        *m = (tb_check_pages){.next = checks->memory, .bytes = all, .used = header};
+        checks->memory = m;
     }
-    const size_t all = in_lines(checks->taps.count * sizeof *checks->check);
-    checks->check = (tb_check *)aligned_alloc(TB_CHECK_LINE, all);
-    checks->states = (uint8_t *)aligned_alloc(TB_CHECK_LINE, bytes);
-    checks->plan = (tb_check_plan *)calloc(1, sizeof *checks->plan);
-    if (checks->check == NULL || checks->states == NULL || checks->plan == NULL) {
+    m->used += bytes;
+    return (uint8_t *)m + m->used - bytes;
+}
+
+/* The plan, all checks, and their states; counts the taps whose kind is known. 0 or -1. */
+static int allocate(tb_checks *checks, uint8_t **states, size_t *known, const tb_check_ops *const *ops, size_t nops) {
+    const size_t plan = in_lines(sizeof *checks->plan), all = in_lines(checks->taps.count * sizeof *checks->check);
+    size_t bytes = plan + all;
+    for (size_t k = 0; k < nops; k++) {
+        const size_t count = tb_taps_count(&checks->taps, ops[k]->unit);
+        bytes += in_lines(count * ops[k]->state_bytes);
+        *known += count;
+    }
+    uint8_t *memory = (uint8_t *)tb_check_memory(checks, bytes);
+    if (memory == NULL) {
         return -1;
     }
-    memset(checks->check, 0, all);
+    checks->plan = (tb_check_plan *)memory;
+    checks->check = (tb_check *)(memory + plan);
+    *states = memory + plan + all;
     return 0;
 }
 
-/* A component of a path. */
-typedef struct component {
-    size_t at;
-    uint64_t word; /* its first characters */
-} component;
+/* Of a component of a path, from the first one on to this one. */
+typedef struct level {
+    size_t end;          /* characters of the path, without the point behind it */
+    tb_sig clock, outer; /* as those of a check at this place */
+} level;
+
+/* The path whose clock was looked for last: neighbours share most of the levels. */
+typedef struct tb_check_path {
+    const tb_check_ops *gate; /* of clocks */
+    const tb_tap_kind *taps;  /* its taps */
+    const char *text;
+    size_t levels; /* behind the first one */
+    level level[LEVELS + 1];
+    uint64_t part[]; /* the first characters of the names of parts with a gate */
+} tb_check_path;
 
 /* The first characters of a component or of a whole name, at most 8. */
 static uint64_t word_of(const char *name) {
@@ -66,36 +106,9 @@ static uint64_t word_of(const char *name) {
     return word;
 }
 
-/* Components of a path behind the first one. More than fit: how many fit, and one more. */
-static size_t split(const char *path, component *to) {
-    size_t count = 0;
-    for (const char *p = strchr(path, '.'); p != NULL && count <= LEVELS; p = strchr(p, '.')) {
-        p++;
-        if (count < LEVELS) {
-            to[count] = (component){.at = (size_t)(p - path), .word = word_of(p)};
-        }
-        count++;
-    }
-    return count;
-}
-
-/* Where `part` is a component of the instance path: characters before it, with their point; 0: nowhere. */
-static size_t scope_of(const char *path, const component *components, size_t count, const char *part, uint64_t word) {
-    for (const component *k = components; k < components + count; k++) {
-        if (k->word == word) {
-            const char *p = path + k->at;
-            const size_t length = strlen(part);
-            if (strncmp(p, part, length) == 0 && (p[length] == '.' || p[length] == '\0')) {
-                return k->at;
-            }
-        }
-    }
-    return 0;
-}
-
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
-    const tb_tap_kind *kind = checks->gates;
+    const tb_tap_kind *kind = checks->path->taps;
     const tb_tap *const *gates = &checks->taps.by_kind[kind->first];
     for (; scope > 0; scope--) {
         for (size_t i = 0; path[scope - 1] == '.' && i < kind->count; i++) {
@@ -107,42 +120,49 @@ static const tb_tap *gate_around(const tb_checks *checks, const char *path, size
     return NULL;
 }
 
-/* Enable of the gate of a part in this scope. Neighbours have the same one. 0 or -1. */
-static int find_enable(tb_check *c, const tb_check_gate *g, tb_check_enable *known, size_t scope, char *err,
-                       size_t err_size) {
-    if (known->scope != scope || memcmp(known->path, c->tap->path, scope) != 0) {
-        const tb_tap *tap = gate_around(c->all, c->tap->path, scope, g->gate);
-        if (tap == NULL) {
-            snprintf(err, err_size, "%s: there is no tap of the clock gate of %s", c->tap->path, g->part);
-            return -1;
+/* The gate of the level's component, which begins at this character of the path, if it is a part with one. 0 or -1. */
+static int find_gate(const tb_check *c, level *l, size_t at, char *err, size_t err_size) {
+    const tb_check_path *p = c->all->path;
+    const char *path = c->tap->path;
+    const uint64_t word = word_of(path + at);
+    for (const tb_check_gate *g = p->gate->gates; g->part != NULL; g++) {
+        if (p->part[g - p->gate->gates] == word && strncmp(path + at, g->part, l->end - at) == 0 &&
+            g->part[l->end - at] == '\0') {
+            const tb_tap *tap = gate_around(c->all, path, at, g->gate);
+            l->outer = l->outer.ptr == NULL ? l->clock : l->outer;
+            return tap != NULL ? tb_tap_sig(tap, "en_i", 1, &l->clock, err, err_size)
+                               : opt_fail(err, err_size, "%s: there is no tap of the clock gate of %s", path, g->part);
         }
-        if (tb_tap_sig(tap, "en_i", 1, &known->sig, err, err_size) != 0) {
-            return -1;
-        }
-        known->path = c->tap->path;
-        known->scope = scope;
     }
-    *(c->clock.ptr == NULL ? &c->clock : &c->outer) = known->sig;
     return 0;
 }
 
 static int find_clock(tb_check *c, char *err, size_t err_size) {
-    const tb_check_ops *ops = c->all->gate;
-    component components[LEVELS];
-    if (ops == NULL || c->all->gates == NULL) {
+    tb_check_path *p = c->all->path;
+    const char *path = c->tap->path;
+    if (p == NULL) {
         return 0;
     }
-    const size_t count = split(c->tap->path, components);
-    if (count > LEVELS) {
-        return opt_fail(err, err_size, "%s: more than %u levels", c->tap->path, LEVELS);
+    level *l = &p->level[p->levels];
+    while (l > p->level && (strncmp(path, p->text, l->end) != 0 || (path[l->end] != '.' && path[l->end] != '\0'))) {
+        l--;
     }
-    tb_check_enable *known = c->all->enable;
-    for (const tb_check_gate *g = ops->gates; g->part != NULL; g++, known++) {
-        const size_t scope = scope_of(c->tap->path, components, count, g->part, known->part);
-        if (scope > 0 && find_enable(c, g, known, scope, err, err_size) != 0) {
+    p->levels = 0;
+    p->level[0].end = strcspn(path, ".");
+    for (; path[l->end] == '.'; l++) {
+        if (l == &p->level[LEVELS]) {
+            return opt_fail(err, err_size, "%s: more than %u levels", path, LEVELS);
+        }
+        const size_t at = l->end + 1;
+        l[1] = (level){.end = at + strcspn(path + at, "."), .clock = l->clock, .outer = l->outer};
+        if (find_gate(c, l + 1, at, err, err_size) != 0) {
             return -1;
         }
     }
+    p->text = path;
+    p->levels = (size_t)(l - p->level);
+    c->clock = l->clock;
+    c->outer = l->outer;
     return 0;
 }
 
@@ -196,7 +216,6 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_ki
                         .all = checks,
                         .index = i};
         c->state = &state[i * ops->state_bytes];
-        memset(c->state, 0, ops->state_zeroed != 0 ? ops->state_zeroed : ops->state_bytes);
         if (open_check(c, &known, err, err_size) != 0) {
             return -1;
         }
@@ -204,18 +223,26 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_ki
     return 0;
 }
 
-/* What is known of the parts with a clock gate before any check is open. 0 or -1 (out of memory). */
-static int open_gates(tb_checks *checks) {
+/* A unit with gates of clocks, if the design has taps of it. 0 or -1 (out of memory). */
+static int open_gates(tb_checks *checks, const tb_check_ops *gate) {
+    const tb_tap_kind *taps = tb_taps_kind(&checks->taps, gate->unit);
     size_t count = 0;
-    while (checks->gate->gates[count].part != NULL) {
+    while (gate->gates[count].part != NULL) {
         count++;
     }
-    checks->gates = tb_taps_kind(&checks->taps, checks->gate->unit);
-    checks->enable = (tb_check_enable *)calloc(count + 1, sizeof *checks->enable);
-    for (size_t i = 0; checks->enable != NULL && i < count; i++) {
-        checks->enable[i].part = word_of(checks->gate->gates[i].part);
+    if (taps == NULL) {
+        return 0;
     }
-    return checks->enable != NULL ? 0 : -1;
+    checks->path = (tb_check_path *)tb_check_memory(checks, sizeof *checks->path + count * sizeof *checks->path->part);
+    if (checks->path == NULL) {
+        return -1;
+    }
+    checks->path->gate = gate;
+    checks->path->taps = taps;
+    for (size_t i = 0; i < count; i++) {
+        checks->path->part[i] = word_of(gate->gates[i].part);
+    }
+    return 0;
 }
 
 int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *const *ops, size_t nops,
@@ -230,11 +257,13 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
     if (checks->taps.count == 0) {
         return 0;
     }
-    if (allocate(checks, ops, nops) != 0) {
+    uint8_t *state = NULL;
+    size_t known = 0;
+    if (allocate(checks, &state, &known, ops, nops) != 0) {
         snprintf(err, err_size, "out of memory");
         goto fail;
     }
-    for (const tb_tap_kind *kind = checks->taps.kind; kind < checks->taps.kind + checks->taps.kinds; kind++) {
+    for (const tb_tap_kind *kind = checks->taps.kind; known < checks->taps.count; kind++) {
         if (find_ops(ops, nops, kind->name) == NULL) {
             const tb_tap *tap = checks->taps.by_kind[kind->first];
             snprintf(err, err_size, "tap of %s: no check knows the kind '%s'", tap->path, tap->kind);
@@ -242,13 +271,11 @@ int tb_checks_open(tb_checks *checks, const tb_sim *sim, const tb_check_ops *con
         }
     }
     for (size_t k = 0; k < nops; k++) {
-        checks->gate = ops[k]->gates != NULL ? ops[k] : checks->gate;
+        if (ops[k]->gates != NULL && open_gates(checks, ops[k]) != 0) {
+            snprintf(err, err_size, "out of memory");
+            goto fail;
+        }
     }
-    if (checks->gate != NULL && open_gates(checks) != 0) {
-        snprintf(err, err_size, "out of memory");
-        goto fail;
-    }
-    uint8_t *state = checks->states;
     const char *missing = NULL;
     for (size_t k = 0; k < nops; k++) {
         const tb_tap_kind *kind = tb_taps_kind(&checks->taps, ops[k]->unit);
@@ -277,10 +304,11 @@ void tb_checks_close(tb_checks *checks) {
             c->ops->close(c);
         }
     }
-    free(checks->enable);
-    free(checks->states);
-    free(checks->check);
     tb_plan_free(checks);
+    for (tb_check_pages *m = checks->memory, *next; m != NULL; m = next) {
+        next = m->next;
+        (void)munmap(m, m->bytes);
+    }
     tb_taps_close(&checks->taps);
     memset(checks, 0, sizeof *checks);
 }

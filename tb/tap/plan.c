@@ -9,12 +9,6 @@
 
 #define WORD 8u /* a word of the design's memory: the word that contains a signal belongs to the design object */
 
-/* calloc() of structs that begin with a line of the cache. */
-static void *lines(size_t count, size_t size) {
-    void *p = aligned_alloc(TB_CHECK_LINE, count * size);
-    return p != NULL ? memset(p, 0, count * size) : NULL;
-}
-
 static void set(tb_plan_map *m, size_t i) {
     m->bit[i / 64] |= UINT64_C(1) << i % 64;
 }
@@ -139,8 +133,7 @@ static void place_signals(tb_check_plan *p) {
 }
 
 /* The rows of all probes: first those of the sets that are kept, of which the empty one is known. */
-static void fill_rows(tb_check_plan *p) {
-    uint64_t *next = p->rows;
+static void fill_rows(tb_check_plan *p, uint64_t *next) {
     for (tb_plan_probe *at = p->probe; at < p->probe + p->probes; at++) {
         at->woken = at->kept = next;
         next += TB_PLAN_KEPT * p->words;
@@ -159,23 +152,24 @@ static void fill_rows(tb_check_plan *p) {
     }
 }
 
-static int make_probes(tb_check_plan *p) {
+static int make_probes(tb_checks *checks) {
+    tb_check_plan *p = checks->plan;
     find_span(p);
     if (sort_wakes(p) != 0) {
         return -1;
     }
-    /* at most one for each signal, and one to make their number even; memory that no probe needs is not touched */
-    p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 2) * sizeof *p->probe);
+    /* at most one for each signal, and one to make their number even */
+    p->probe = (tb_plan_probe *)tb_check_memory(checks, (p->wakes + 2) * sizeof *p->probe);
     if (p->probe == NULL) {
         return -1;
     }
     place_signals(p);
-    p->rows = (uint64_t *)lines((p->probes + 1) * (TB_PLAN_KEPT + TB_PLAN_CONTROL * TB_PLAN_BLOCK),
-                                p->words * sizeof *p->rows);
-    if (p->rows == NULL) {
+    uint64_t *rows = (uint64_t *)tb_check_memory(checks, p->probes * (TB_PLAN_KEPT + TB_PLAN_CONTROL * TB_PLAN_BLOCK) *
+                                                             p->words * sizeof *rows);
+    if (rows == NULL) {
         return -1;
     }
-    fill_rows(p);
+    fill_rows(p, rows);
     for (size_t i = 0; i < p->probes && p->span < TB_PLAN_BLOCK; i++) { /* a copy begins where they begin */
         p->probe[i].block = p->few;
     }
@@ -184,20 +178,17 @@ static int make_probes(tb_check_plan *p) {
 
 /* Neighbours of a unit that takes all its checks at once share a call. */
 static void make_crowds(tb_checks *checks) {
-    for (size_t i = 0, first = 0; i < checks->count; i++) {
-        const tb_check_ops *ops = checks->check[i].ops;
-        if (i % 64 == 0 || ops != checks->check[first].ops) {
-            first = i;
+    tb_check_plan *p = checks->plan;
+    const tb_check *c = checks->check;
+    for (size_t first = 0, end; first < checks->count; first = end) {
+        tb_plan_crowd crowd = {.cycle_all = c[first].ops->cycle_all, .state = c[first].state, .first = first % 64};
+        for (end = first; end < checks->count && end / 64 == first / 64 && c[end].ops == c[first].ops; end++) {
+            crowd.together |= UINT64_C(1) << end % 64;
         }
-        tb_plan_crowd *crowd = &checks->plan->crowd[i];
-        *crowd = (tb_plan_crowd){
-            .cycle_all = ops->cycle_all, .state = checks->check[first].state, .first = (uint32_t)(first % 64)};
-        for (size_t k = first; k < checks->count && k / 64 == i / 64 && checks->check[k].ops == ops; k++) {
-            crowd->together |= UINT64_C(1) << k % 64;
+        for (size_t i = first; i < end; i++) {
+            p->crowd[i] = crowd;
         }
-        if (ops->cycle_all != NULL) {
-            set(&checks->plan->together, i);
-        }
+        p->together.bit[first / 64] |= crowd.cycle_all != NULL ? crowd.together : 0;
     }
 }
 
@@ -235,7 +226,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
         return opt_fail(err, err_size, "%zu checks, expected at most %u", checks->count, TB_PLAN_CHECKS);
     }
     p->words = (uint32_t)((checks->count + 64 * TB_PLAN_LOT - 1) / (64 * TB_PLAN_LOT)) * TB_PLAN_LOT;
-    p->crowd = (tb_plan_crowd *)calloc(checks->count + 1, sizeof *p->crowd);
+    p->crowd = (tb_plan_crowd *)tb_check_memory(checks, checks->count * sizeof *p->crowd);
     if (p->crowd == NULL) {
         return opt_fail(err, err_size, "out of memory");
     }
@@ -256,7 +247,7 @@ int tb_plan_make(tb_checks *checks, char *err, size_t err_size) {
             set(&p->again, w->check);
         }
     }
-    if (make_probes(p) != 0) {
+    if (make_probes(checks) != 0) {
         return opt_fail(err, err_size, "out of memory");
     }
     make_crowds(checks);
@@ -270,10 +261,5 @@ void tb_plan_free(tb_checks *checks) {
     if (p != NULL) {
         free(p->domain);
         free(p->wake);
-        free(p->probe);
-        free(p->rows);
-        free(p->crowd);
-        free(p);
     }
-    checks->plan = NULL;
 }

@@ -79,7 +79,6 @@ typedef struct tb_check_plan {
     tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
-    uint64_t *rows;            /* of all probes */
     size_t probes;             /* an even number */
     tb_plan_map set;           /* those of `always`, and those that signals wake which are not 0 */
     tb_plan_map rest;          /* the same without those of the block `last`, the last one that has changed */
@@ -93,6 +92,7 @@ typedef struct tb_check_plan {
 
 /* When all checks are open. 0 or -1 (out of memory, too many). */
 int tb_plan_make(tb_checks *checks, char *err, size_t err_size);
+/* What is not in the memory of the checks. */
 void tb_plan_free(tb_checks *checks);
 
 #endif

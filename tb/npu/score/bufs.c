@@ -36,25 +36,21 @@ typedef struct old {
 } old;
 
 /* Addresses are those of a read port, of 8 bits for up to 256 words and of 16 at most. */
-static int copy_open(copy *m, uint32_t words, uint32_t bytes, tb_sig addr, char *err, size_t err_size) {
+static int copy_open(const tb_check *c, copy *m, uint32_t words, uint32_t bytes, tb_sig addr, char *err,
+                     size_t err_size) {
     const size_t places = (size_t)1 << addr.width; /* words that do not exist are never known */
     if (addr.width > 16 || (addr.width > 8) != (words > 256) || words > places) {
         return opt_fail(err, err_size, "an address of %" PRIu32 " bits for %" PRIu32 " words", addr.width, words);
     }
     m->words = words;
     m->bytes = bytes;
-    m->data = (uint8_t *)calloc(places, bytes);
-    m->known = (uint8_t *)calloc((places + 7) / 8, 1);
-    if (bytes > WORD || m->data == NULL || m->known == NULL) {
+    m->data = (uint8_t *)tb_check_memory(c->all, places * bytes + (places + 7) / 8);
+    if (bytes > WORD || m->data == NULL) {
         return opt_fail(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words,
                         bytes);
     }
+    m->known = m->data + places * bytes;
     return 0;
-}
-
-static void copy_close(copy *m) {
-    free(m->data);
-    free(m->known);
 }
 
 static bool is_known(const copy *m, uint32_t at) {
@@ -212,7 +208,7 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
         s->port[i].got = s->port[i].word = (const uint8_t *)s->rdata_o[i].ptr;
     }
     c->cycle = n == 8 ? ifm_cycle_8 : ifm_cycle;
-    return copy_open(&s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
+    return copy_open(c, &s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
 }
 
 int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size) {
@@ -236,17 +232,12 @@ int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size) {
     return 0;
 }
 
-static void ifm_close(tb_check *c) {
-    copy_close(&((ifm_state *)c->state)->mem);
-}
-
 const tb_check_ops npu_score_ifm_buf = {.unit = "ifm_buf",
                                         .inputs = (const char *const[]){"layout", NULL},
                                         TB_STATE(ifm_state, IFM_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = ifm_open,
-                                        .cycle = ifm_cycle,
-                                        .close = ifm_close};
+                                        .cycle = ifm_cycle};
 
 /* ---- wgt_buf ---- */
 
@@ -318,7 +309,7 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
     s->port.got = s->port.word = (const uint8_t *)s->rdata_o.ptr;
     c->cycle = n == 8 ? wgt_cycle_8 : wgt_cycle;
     for (uint32_t i = 0; i < 2; i++) {
-        if (copy_open(&s->bank[i], WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
+        if (copy_open(c, &s->bank[i], WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
             return -1;
         }
         s->data[i] = s->bank[i].data;
@@ -326,19 +317,12 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
     return 0;
 }
 
-static void wgt_close(tb_check *c) {
-    wgt_state *s = (wgt_state *)c->state;
-    copy_close(&s->bank[0]);
-    copy_close(&s->bank[1]);
-}
-
 const tb_check_ops npu_score_wgt_buf = {.unit = "wgt_buf",
                                         .inputs = (const char *const[]){"wgt_ld", NULL},
                                         TB_STATE(wgt_state, WGT_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = wgt_open,
-                                        .cycle = wgt_cycle,
-                                        .close = wgt_close};
+                                        .cycle = wgt_cycle};
 
 /* ---- par_buf ---- */
 
@@ -361,7 +345,7 @@ static int par_open(tb_check *c, char *err, size_t err_size) {
         s->raddr[i] = (const uint8_t *)s->raddr_i[i].ptr;
         s->port[0][i].got = s->port[0][i].word = (const uint8_t *)s->oscale_o[i].ptr;
         s->port[1][i].got = s->port[1][i].word = (const uint8_t *)s->bias_o[i].ptr;
-        if (copy_open(&s->mem[i], PAR_WORDS, PAR_BYTES, s->raddr_i[0], err, err_size) != 0) {
+        if (copy_open(c, &s->mem[i], PAR_WORDS, PAR_BYTES, s->raddr_i[0], err, err_size) != 0) {
             return -1;
         }
     }
@@ -416,16 +400,9 @@ __attribute__((hot)) static void par_cycle(tb_check *c) {
     }
 }
 
-static void par_close(tb_check *c) {
-    par_state *s = (par_state *)c->state;
-    copy_close(&s->mem[0]);
-    copy_close(&s->mem[1]);
-}
-
 const tb_check_ops npu_score_par_buf = {.unit = "par_buf",
                                         .inputs = (const char *const[]){"par_ld", "dma_rd", NULL},
                                         TB_STATE(par_state, PAR_PORTS),
                                         .wake = "re_i, we_i",
                                         .open = par_open,
-                                        .cycle = par_cycle,
-                                        .close = par_close};
+                                        .cycle = par_cycle};

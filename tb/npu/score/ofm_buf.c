@@ -208,7 +208,6 @@ static int open(tb_check *c, char *err, size_t err_size) {
 const tb_check_ops npu_score_ofm_buf = {.unit = "ofm_buf",
                                         .inputs = (const char *const[]){"acc", NULL},
                                         TB_STATE(state, PORTS),
-                                        .state_zeroed = offsetof(state, mem),
                                         .wake = "re_i, we_i",
                                         .open = open,
                                         .clear = clear,
