@@ -88,6 +88,7 @@ typedef struct tb_check_failure {
 } tb_check_failure;
 
 struct tb_check_plan;
+struct tb_check_found;
 
 struct tb_checks {
     const tb_sim *sim;
@@ -97,6 +98,7 @@ struct tb_checks {
     struct tb_check_pages *memory; /* of all checks, with their states */
     struct tb_check_plan *plan;    /* which checks are to be called when */
     struct tb_check_path *path;    /* of the last check whose clock was found; NULL: there are no gates of clocks */
+    struct tb_check_found *found;  /* while the checks of a unit are opened */
     /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
     void *ctx; /* of the bench: parameters of the design that checks need */
@@ -129,6 +131,8 @@ void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 void *tb_check_memory(tb_checks *checks, size_t bytes);
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);
+/* Signals of the tap by a list, for open: of the same list as the instance before, they need not be searched for. */
+int tb_check_list(const tb_check *c, tb_ports ports, char *err, size_t err_size);
 /*
  * Bind, for every check before its open: these signals, the reset (rst_ni, where the tap has it) and the enable of the
  * gated clock. 0 or -1.

@@ -94,16 +94,24 @@ typedef struct tb_check_path {
     const char *text;
     size_t levels; /* behind the first one */
     level level[LEVELS + 1];
-    uint64_t part[]; /* the first characters of the names of parts with a gate */
+    uint64_t any;    /* the bits of all parts with a gate */
+    uint64_t part[]; /* the first characters of their names */
 } tb_check_path;
 
-/* The first characters of a component or of a whole name, at most 8. */
-static uint64_t word_of(const char *name) {
+/* The first characters of a component or of a whole name, at most 8; its characters. */
+static uint64_t word_of(const char *name, size_t *length) {
     uint64_t word = 0;
-    for (unsigned i = 0; i < 64 && *name != '\0' && *name != '.'; i += 8) {
-        word |= (uint64_t)(uint8_t)*name++ << i;
+    size_t i = 0;
+    for (; name[i] != '\0' && name[i] != '.'; i++) {
+        word |= i < 8 ? (uint64_t)(uint8_t)name[i] << 8 * i : 0;
     }
+    *length = i;
     return word;
+}
+
+/* A bit for a word, mostly another one for another word. */
+static uint64_t bit_of(uint64_t word) {
+    return UINT64_C(1) << (word * UINT64_C(0x9E3779B97F4A7C15) >> 58);
 }
 
 /* The tap of a gate in the scope of so many characters of the path, which end with a point, or in one around it. */
@@ -120,17 +128,22 @@ static const tb_tap *gate_around(const tb_checks *checks, const char *path, size
     return NULL;
 }
 
-/* The gate of the level's component, which begins at this character of the path, if it is a part with one. 0 or -1. */
-static int find_gate(const tb_check *c, level *l, size_t at, char *err, size_t err_size) {
+/* The level of the component that begins at this character of the path, in the level `l`. 0 or -1. */
+static int next_level(const tb_check *c, const level *l, size_t at, level *to, char *err, size_t err_size) {
     const tb_check_path *p = c->all->path;
     const char *path = c->tap->path;
-    const uint64_t word = word_of(path + at);
+    size_t length;
+    const uint64_t word = word_of(path + at, &length);
+    *to = (level){.end = at + length, .clock = l->clock, .outer = l->outer};
+    if ((p->any & bit_of(word)) == 0) {
+        return 0;
+    }
     for (const tb_check_gate *g = p->gate->gates; g->part != NULL; g++) {
-        if (p->part[g - p->gate->gates] == word && strncmp(path + at, g->part, l->end - at) == 0 &&
-            g->part[l->end - at] == '\0') {
+        if (p->part[g - p->gate->gates] == word && strncmp(path + at, g->part, length) == 0 &&
+            g->part[length] == '\0') {
             const tb_tap *tap = gate_around(c->all, path, at, g->gate);
-            l->outer = l->outer.ptr == NULL ? l->clock : l->outer;
-            return tap != NULL ? tb_tap_sig(tap, "en_i", 1, &l->clock, err, err_size)
+            to->outer = l->outer.ptr == NULL ? l->clock : l->outer;
+            return tap != NULL ? tb_tap_sig(tap, "en_i", 1, &to->clock, err, err_size)
                                : opt_fail(err, err_size, "%s: there is no tap of the clock gate of %s", path, g->part);
         }
     }
@@ -147,15 +160,15 @@ static int find_clock(tb_check *c, char *err, size_t err_size) {
     while (l > p->level && (strncmp(path, p->text, l->end) != 0 || (path[l->end] != '.' && path[l->end] != '\0'))) {
         l--;
     }
+    if (l == p->level) {
+        l->end = strcspn(path, ".");
+    }
     p->levels = 0;
-    p->level[0].end = strcspn(path, ".");
     for (; path[l->end] == '.'; l++) {
         if (l == &p->level[LEVELS]) {
             return opt_fail(err, err_size, "%s: more than %u levels", path, LEVELS);
         }
-        const size_t at = l->end + 1;
-        l[1] = (level){.end = at + strcspn(path + at, "."), .clock = l->clock, .outer = l->outer};
-        if (find_gate(c, l + 1, at, err, err_size) != 0) {
+        if (next_level(c, l, l->end + 1, l + 1, err, err_size) != 0) {
             return -1;
         }
     }
@@ -172,12 +185,17 @@ int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size) {
 }
 
 /* What one instance of a unit has, the next one most likely has at the same places of its tap. */
-typedef struct found {
-    tb_tap_places ports, wake;
+typedef struct tb_check_found {
+    tb_tap_places ports, wake, own;
     size_t wakes;
-} found;
+} tb_check_found;
 
-static int open_check(tb_check *c, found *known, char *err, size_t err_size) {
+int tb_check_list(const tb_check *c, tb_ports ports, char *err, size_t err_size) {
+    return tb_tap_ports_as(c->tap, &c->all->found->own, ports, err, err_size);
+}
+
+static int open_check(tb_check *c, char *err, size_t err_size) {
+    tb_check_found *known = c->all->found;
     const tb_check_ops *ops = c->ops;
     tb_sig wake[TB_TAP_PLACES];
     const tb_ports woken = {.names = ops->wake, .sig = wake, .count = known->wakes};
@@ -198,11 +216,12 @@ static int open_check(tb_check *c, found *known, char *err, size_t err_size) {
 /* The instances of a unit, their states from `state` on. */
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_kind *kind, uint8_t *state, char *err,
                      size_t err_size) {
-    found known;
+    tb_check_found known;
     const tb_ports wake = {.names = ops->wake};
     tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
-    known.ports.tap = known.wake.tap = NULL;
+    checks->found = &known;
+    known.ports.names = known.wake.names = known.own.names = NULL;
     for (known.wakes = 0; tb_ports_next(&wake, &next, name, sizeof name); known.wakes++) {
         if (known.wakes == TB_TAP_PLACES) {
             return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
@@ -216,7 +235,7 @@ static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_ki
                         .all = checks,
                         .index = i};
         c->state = &state[i * ops->state_bytes];
-        if (open_check(c, &known, err, err_size) != 0) {
+        if (open_check(c, err, err_size) != 0) {
             return -1;
         }
     }
@@ -239,8 +258,9 @@ static int open_gates(tb_checks *checks, const tb_check_ops *gate) {
     }
     checks->path->gate = gate;
     checks->path->taps = taps;
-    for (size_t i = 0; i < count; i++) {
-        checks->path->part[i] = word_of(gate->gates[i].part);
+    for (size_t i = 0, length; i < count; i++) {
+        checks->path->part[i] = word_of(gate->gates[i].part, &length);
+        checks->path->any |= bit_of(checks->path->part[i]);
     }
     return 0;
 }

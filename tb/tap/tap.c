@@ -61,40 +61,40 @@ static int find_paths(tb_taps *taps) {
     return next != NULL ? 0 : -1;
 }
 
-/* The place of a kind in the table, or where it would be. */
-static size_t place_of(const tb_taps *taps, const char *kind, bool *there) {
-    size_t low = 0, high = taps->kinds;
-    *there = false;
-    while (low < high && !*there) {
-        const size_t middle = (low + high) / 2;
-        const int order = strcmp(taps->kind[middle].name, kind);
-        *there = order == 0;
-        low = order < 0 ? middle + 1 : order == 0 ? middle : low;
-        high = order > 0 ? middle : high;
+/* The kind of this name. NULL: there is none; `chain` is then where its number goes. */
+static tb_tap_kind *kind_of(tb_taps *taps, const char *name, size_t **chain) {
+    uint32_t hash = 0;
+    for (const char *c = name; *c != '\0'; c++) {
+        hash = hash * 33 + (uint8_t)*c;
     }
-    return low;
+    size_t *at = &taps->chain[hash % TB_TAP_CHAINS];
+    while (*at != 0 && strcmp(taps->kind[*at - 1].name, name) != 0) {
+        at = &taps->kind[*at - 1].next;
+    }
+    *chain = at;
+    return *at != 0 ? &taps->kind[*at - 1] : NULL;
 }
 
 /* Units look for taps by their kind hundreds of times when a device is opened. */
-static void sort_kinds(tb_taps *taps) {
-    size_t first = 0;
-    bool there;
-    for (size_t i = 0; i < taps->count; i++) {
-        const size_t at = place_of(taps, taps->tap[i].kind, &there);
-        if (!there) {
-            memmove(&taps->kind[at + 1], &taps->kind[at], (taps->kinds++ - at) * sizeof *taps->kind);
-            taps->kind[at] = (tb_tap_kind){.name = taps->tap[i].kind};
+static void find_kinds(tb_taps *taps) {
+    size_t first = 0, *chain;
+    for (const tb_tap *t = taps->tap; t < taps->tap + taps->count; t++) {
+        tb_tap_kind *k = kind_of(taps, t->kind, &chain);
+        if (k == NULL) {
+            k = &taps->kind[taps->kinds++];
+            *k = (tb_tap_kind){.name = t->kind};
+            *chain = taps->kinds;
         }
-        taps->kind[at].count++;
+        k->count++;
     }
     for (tb_tap_kind *k = taps->kind; k < taps->kind + taps->kinds; k++) {
         k->first = first;
         first += k->count;
         k->count = 0;
     }
-    for (size_t i = 0; i < taps->count; i++) {
-        tb_tap_kind *k = &taps->kind[place_of(taps, taps->tap[i].kind, &there)];
-        taps->by_kind[k->first + k->count++] = &taps->tap[i];
+    for (const tb_tap *t = taps->tap; t < taps->tap + taps->count; t++) {
+        tb_tap_kind *k = kind_of(taps, t->kind, &chain);
+        taps->by_kind[k->first + k->count++] = t;
     }
 }
 
@@ -113,7 +113,7 @@ int tb_taps_open(tb_taps *taps, const tb_sim *sim, char *err, size_t err_size) {
         tb_taps_close(taps);
         return opt_fail(err, err_size, "out of memory");
     }
-    sort_kinds(taps);
+    find_kinds(taps);
     return 0;
 }
 
@@ -126,9 +126,8 @@ void tb_taps_close(tb_taps *taps) {
 }
 
 const tb_tap_kind *tb_taps_kind(const tb_taps *taps, const char *kind) {
-    bool there;
-    const size_t at = place_of(taps, kind, &there);
-    return there ? &taps->kind[at] : NULL;
+    size_t *chain;
+    return kind_of((tb_taps *)taps, kind, &chain);
 }
 
 size_t tb_taps_count(const tb_taps *taps, const char *kind) {
@@ -184,43 +183,50 @@ static char *put(char *to, const char *end, const char *text, size_t length) {
     return to + bytes;
 }
 
+/* The name of an element of an array, whose number stands before the direction: data0_i. */
+static void put_element(char *to, const char *end, const char *at, size_t length, size_t element) {
+    const char *direction = memrchr(at, '_', length);
+    const size_t stem = direction != NULL ? (size_t)(direction - at) : length;
+    char number[24], *digit = number + sizeof number;
+    do {
+        *--digit = (char)('0' + element % 10);
+        element /= 10;
+    } while (element != 0);
+    to = put(to, end, at, stem);
+    to = put(to, end, digit, (size_t)(number + sizeof number - digit));
+    (void)put(to, end, at + stem, length - stem);
+}
+
 bool tb_ports_next(const tb_ports *ports, tb_ports_place *next, char *name, size_t size) {
     const char *names = ports->names != NULL ? ports->names : ""; /* a state without a list of ports */
     const char *at = next->at != NULL ? next->at : names, *end = name + size;
-    size_t length = 0;
-    while (at[length] != '\0' && at[length] != ',' && at[length] != '[') {
-        length++;
-    }
-    const size_t elements = at[length] == '[' ? strtoul(at + length + 1, NULL, 10) : 0;
-    /* of an array, the number stands before the direction: data0_i */
-    const char *direction = elements > 0 ? memrchr(at, '_', length) : NULL;
-    const size_t stem = direction != NULL ? (size_t)(direction - at) : length;
-    const char *prefix = ports->prefix != NULL ? ports->prefix : "";
-    char *to = put(name, end, prefix, strlen(prefix));
-    to = put(to, end, at, stem);
-    if (elements > 0) {
-        char number[24], *digit = number + sizeof number;
-        for (size_t left = next->element; digit == number + sizeof number || left != 0; left /= 10) {
-            *--digit = (char)('0' + left % 10);
-        }
-        to = put(to, end, digit, (size_t)(number + sizeof number - digit));
-        (void)put(to, end, at + stem, length - stem);
-    }
+    const size_t length = strcspn(at, ",[");
     const bool found = *at != '\0';
-    if (++next->element >= elements) {
-        at = strchrnul(at + length, ',');
-        while (*at == ',' || *at == ' ') {
-            at++;
+    if (ports->prefix != NULL) {
+        name = put(name, end, ports->prefix, strlen(ports->prefix));
+    }
+    if (at[length] != '[') {
+        (void)put(name, end, at, length);
+        at += length;
+    } else {
+        put_element(name, end, at, length, next->element);
+        if (++next->element < strtoul(at + length + 1, NULL, 10)) {
+            next->at = at;
+            return true;
         }
+        at = strchrnul(at + length, ',');
         next->element = 0;
+    }
+    while (*at == ',' || *at == ' ') {
+        at++;
     }
     next->at = at;
     return found;
 }
 
-/* Has the tap the same signals at the same places as the one before? */
+/* Has the tap the signals of the list at the same places as the one before? */
 static bool known(const tb_tap *tap, const tb_tap_places *places, tb_ports ports) {
-    if (places->tap == NULL || places->tap->vars != tap->vars) {
+    if (places->names == NULL || places->names != ports.names || places->tap->vars != tap->vars) {
         return false;
     }
     for (size_t i = 0; i < ports.count; i++) {
@@ -237,10 +243,11 @@ static bool known(const tb_tap *tap, const tb_tap_places *places, tb_ports ports
 int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, char *err, size_t err_size) {
     tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
-    if (known(tap, places, ports)) {
+    if (ports.prefix == NULL && known(tap, places, ports)) {
         return 0;
     }
-    places->tap = ports.count <= TB_TAP_PLACES ? tap : NULL;
+    places->tap = tap;
+    places->names = NULL;
     for (size_t i = 0; i < ports.count && tb_ports_next(&ports, &next, name, sizeof name); i++) {
         const size_t at = tb_tap_place(tap, name);
         if (at == SIZE_MAX) {
@@ -249,12 +256,13 @@ int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, ch
         ports.sig[i] = tb_tap_at(tap, at);
         places->at[i % TB_TAP_PLACES] = (uint32_t)at;
     }
+    places->names = ports.count <= TB_TAP_PLACES && ports.prefix == NULL ? ports.names : NULL;
     return 0;
 }
 
 int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size) {
     tb_tap_places places;
-    places.tap = NULL;
+    places.names = NULL;
     return tb_tap_ports_as(tap, &places, ports, err, err_size);
 }
 

@@ -26,14 +26,18 @@ typedef struct tb_tap {
 typedef struct tb_tap_kind {
     const char *name;
     size_t first, count;
+    size_t next; /* of its chain, as there */
 } tb_tap_kind;
+
+#define TB_TAP_CHAINS 64u
 
 typedef struct tb_taps {
     tb_tap *tap; /* by path */
     size_t count;
     const tb_tap **by_kind; /* the same, by kind and path */
-    tb_tap_kind *kind;      /* by name */
+    tb_tap_kind *kind;
     size_t kinds;
+    size_t chain[TB_TAP_CHAINS]; /* of kinds with the same hash of their names: number of the first one from 1 on */
     char *paths;
 } tb_taps;
 
@@ -122,12 +126,13 @@ int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size);
 #define TB_TAP_PLACES 96u
 /* Where the signals of a list are among those of a tap. */
 typedef struct tb_tap_places {
-    const tb_tap *tap; /* NULL: not known */
+    const char *names; /* the list; NULL: not known */
+    const tb_tap *tap;
     uint32_t at[TB_TAP_PLACES];
 } tb_tap_places;
 /*
- * The same for one tap after the other, with the same list: most taps of a kind have the same signals, which need not
- * be searched for again. 0 or -1.
+ * The same for one tap after the other: where the list is that of the tap before, the signals most likely are at the
+ * same places. 0 or -1.
  */
 int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, char *err, size_t err_size);
 /* Those of the `index`-th tap of a kind, which must exist. 0 or -1. */

@@ -31,7 +31,7 @@ typedef uint8_t gates_anywhere __attribute__((vector_size(RUN), aligned(1), may_
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     TB_SIGNALS(p, en_i, edges);
-    if (tb_tap_ports(c->tap, TB_PORTS_OF(p, en_i, edges), err, err_size) != 0) {
+    if (tb_check_list(c, TB_PORTS_OF(p, en_i, edges), err, err_size) != 0) {
         return -1;
     }
     s->en = (const uint8_t *)p.en_i.ptr;

@@ -131,7 +131,7 @@ static state *state_of(const tb_check *c) {
 static int open_one(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
     TB_SIGNALS(p, PORTS);
-    if (tb_tap_ports(c->tap, TB_PORTS_OF(p, PORTS), err, err_size) != 0) {
+    if (tb_check_list(c, TB_PORTS_OF(p, PORTS), err, err_size) != 0) {
         return -1;
     }
     s->en_i = (const uint8_t *)p.en_i.ptr;
@@ -141,11 +141,15 @@ static int open_one(tb_check *c, char *err, size_t err_size) {
 }
 
 static int open_two(tb_check *c, char *err, size_t err_size) {
-    tb_sig b;
-    if (open_one(c, err, err_size) != 0 || tb_check_sig(c, "b_i", 0, &b, err, err_size) != 0) {
+    state *s = (state *)c->state;
+    TB_SIGNALS(p, PORTS, b_i);
+    if (tb_check_list(c, TB_PORTS_OF(p, PORTS, b_i), err, err_size) != 0) {
         return -1;
     }
-    ((state *)c->state)->b_i = (const uint8_t *)b.ptr;
+    s->en_i = (const uint8_t *)p.en_i.ptr;
+    s->a_i = (const uint8_t *)p.a_i.ptr;
+    s->b_i = (const uint8_t *)p.b_i.ptr;
+    s->y_o = (const uint8_t *)p.y_o.ptr;
     return 0;
 }
 
