@@ -22,7 +22,7 @@ typedef struct tb_check_gate {
 typedef struct tb_check_ops {
     const char *unit;          /* kind of the tap, and name in reports */
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
-    size_t state_bytes;        /* of tb_check.state, which is zeroed; memory that is never touched costs nothing */
+    size_t state_bytes;        /* of tb_check.state, which is zeroed */
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
     const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
     /*
@@ -95,7 +95,7 @@ struct tb_checks {
     tb_taps taps;
     tb_check *check;
     size_t count;
-    struct tb_check_pages *memory; /* of all checks, with their states */
+    struct tb_check_block *memory; /* of all checks, with their states */
     struct tb_check_plan *plan;    /* which checks are to be called when */
     struct tb_check_path *path;    /* of the last check whose clock was found; NULL: there are no gates of clocks */
     struct tb_check_found *found;  /* while the checks of a unit are opened */
@@ -127,7 +127,7 @@ bool tb_checks_finish(tb_checks *checks);
 void tb_check_text(const tb_check_failure *failure, char *dst, size_t size);
 
 /* ---- for checks ---- */
-/* Memory until tb_checks_close(): zeroed, begins with a line, and exists only where it is touched. NULL: there is none. */
+/* Memory until tb_checks_close(), zeroed; begins with a line. NULL: there is none. */
 void *tb_check_memory(tb_checks *checks, size_t bytes);
 /* Signal of the tap; width 0: any. 0 or -1 with one line in err. */
 int tb_check_sig(tb_check *c, const char *name, uint32_t width, tb_sig *out, char *err, size_t err_size);

@@ -2,13 +2,10 @@
 
 #include "opt/opt.h"
 #include "plan.h"
-#include "report/report.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #define LEVELS 64u /* of a path at most */
 
@@ -37,29 +34,32 @@ static size_t in_lines(size_t bytes) {
     return (bytes + TB_CHECK_LINE - 1) / TB_CHECK_LINE * TB_CHECK_LINE;
 }
 
-#define PAGES ((size_t)4 << 20) /* bytes that are asked for at once, enough for all checks of the NPU */
+#define SPARE ((size_t)64 << 10) /* what else most designs need */
 
-typedef struct tb_check_pages {
-    struct tb_check_pages *next;
-    size_t bytes, used;
-} tb_check_pages;
+typedef struct tb_check_block {
+    struct tb_check_block *next;
+    size_t free;
+    uint8_t *end;
+} tb_check_block;
 
 void *tb_check_memory(tb_checks *checks, size_t bytes) {
-    tb_check_pages *m = checks->memory;
+    tb_check_block *m = checks->memory;
     bytes = in_lines(bytes);
-    if (m == NULL || m->bytes - m->used < bytes) {
-        const size_t header = in_lines(sizeof *m), all = header + bytes > PAGES ? header + bytes : PAGES;
-        void *p = mmap(NULL, all, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (p == MAP_FAILED) {
-            (void)rep_host(errno);
+    if (m == NULL || m->free < bytes) {
+        const size_t space = bytes + (m == NULL ? SPARE : 0);
+        tb_check_block **place = m == NULL ? &checks->memory : &m->next; /* the first one keeps what is spare */
+        /* a large block is new memory of the process, which calloc() need not zero */
+        m = (tb_check_block *)calloc(1, sizeof *m + TB_CHECK_LINE + space);
+        if (m == NULL) {
             return NULL;
         }
-        m = (tb_check_pages *)p;
-        *m = (tb_check_pages){.next = checks->memory, .bytes = all, .used = header};
-        checks->memory = m;
+        *m = (tb_check_block){.next = *place, .free = space};
+        m->end = (uint8_t *)(m + 1) + TB_CHECK_LINE - (uintptr_t)(m + 1) % TB_CHECK_LINE + space;
+        *place = m;
     }
-    m->used += bytes;
-    return (uint8_t *)m + m->used - bytes;
+    uint8_t *p = m->end - m->free;
+    m->free -= bytes;
+    return p;
 }
 
 /* The plan, all checks, and their states; counts the taps whose kind is known. 0 or -1. */
@@ -325,9 +325,9 @@ void tb_checks_close(tb_checks *checks) {
         }
     }
     tb_plan_free(checks);
-    for (tb_check_pages *m = checks->memory, *next; m != NULL; m = next) {
+    for (tb_check_block *m = checks->memory, *next; m != NULL; m = next) {
         next = m->next;
-        (void)munmap(m, m->bytes);
+        free(m);
     }
     tb_taps_close(&checks->taps);
     memset(checks, 0, sizeof *checks);

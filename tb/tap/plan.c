@@ -158,8 +158,8 @@ static int make_probes(tb_checks *checks) {
     if (sort_wakes(p) != 0) {
         return -1;
     }
-    /* at most one for each signal, and one to make their number even */
-    p->probe = (tb_plan_probe *)tb_check_memory(checks, (p->wakes + 2) * sizeof *p->probe);
+    /* at most one for each signal, and one to make their number even; memory that no probe needs is not touched */
+    p->probe = (tb_plan_probe *)aligned_alloc(TB_CHECK_LINE, (p->wakes + 2) * sizeof *p->probe);
     if (p->probe == NULL) {
         return -1;
     }
@@ -261,5 +261,6 @@ void tb_plan_free(tb_checks *checks) {
     if (p != NULL) {
         free(p->domain);
         free(p->wake);
+        free(p->probe);
     }
 }

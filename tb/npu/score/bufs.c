@@ -35,21 +35,22 @@ typedef struct old {
     uint32_t addr;
 } old;
 
-/* Addresses are those of a read port, of 8 bits for up to 256 words and of 16 at most. */
-static int copy_open(const tb_check *c, copy *m, uint32_t words, uint32_t bytes, tb_sig addr, char *err,
+/* `count` copies. Addresses are those of a read port, of 8 bits for up to 256 words and of 16 at most. */
+static int copy_open(const tb_check *c, copy *m, size_t count, uint32_t words, uint32_t bytes, tb_sig addr, char *err,
                      size_t err_size) {
     const size_t places = (size_t)1 << addr.width; /* words that do not exist are never known */
+    const size_t data = places * bytes, known = (places + 7) / 8;
     if (addr.width > 16 || (addr.width > 8) != (words > 256) || words > places) {
         return opt_fail(err, err_size, "an address of %" PRIu32 " bits for %" PRIu32 " words", addr.width, words);
     }
-    m->words = words;
-    m->bytes = bytes;
-    m->data = (uint8_t *)tb_check_memory(c->all, places * bytes + (places + 7) / 8);
-    if (bytes > WORD || m->data == NULL) {
+    uint8_t *memory = (uint8_t *)tb_check_memory(c->all, count * (data + known));
+    if (bytes > WORD || memory == NULL) {
         return opt_fail(err, err_size, "out of memory for a copy of %" PRIu32 " words of %" PRIu32 " bytes", words,
                         bytes);
     }
-    m->known = m->data + places * bytes;
+    for (size_t i = 0; i < count; i++) {
+        m[i] = (copy){.data = memory + i * data, .known = memory + count * data + i * known, words, bytes};
+    }
     return 0;
 }
 
@@ -208,7 +209,7 @@ static int ifm_open(tb_check *c, char *err, size_t err_size) {
         s->port[i].got = s->port[i].word = (const uint8_t *)s->rdata_o[i].ptr;
     }
     c->cycle = n == 8 ? ifm_cycle_8 : ifm_cycle;
-    return copy_open(c, &s->mem, IFM_WORDS, n, s->raddr_i[0], err, err_size);
+    return copy_open(c, &s->mem, 1, IFM_WORDS, n, s->raddr_i[0], err, err_size);
 }
 
 int npu_score_ifm_words(tb_check *gemm, char *err, size_t err_size) {
@@ -308,12 +309,11 @@ static int wgt_open(tb_check *c, char *err, size_t err_size) {
     s->raddr = s->raddr_i.ptr;
     s->port.got = s->port.word = (const uint8_t *)s->rdata_o.ptr;
     c->cycle = n == 8 ? wgt_cycle_8 : wgt_cycle;
-    for (uint32_t i = 0; i < 2; i++) {
-        if (copy_open(c, &s->bank[i], WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
-            return -1;
-        }
-        s->data[i] = s->bank[i].data;
+    if (copy_open(c, s->bank, 2, WGT_WORDS, n, s->raddr_i, err, err_size) != 0) {
+        return -1;
     }
+    s->data[0] = s->bank[0].data;
+    s->data[1] = s->bank[1].data;
     return 0;
 }
 
@@ -345,11 +345,8 @@ static int par_open(tb_check *c, char *err, size_t err_size) {
         s->raddr[i] = (const uint8_t *)s->raddr_i[i].ptr;
         s->port[0][i].got = s->port[0][i].word = (const uint8_t *)s->oscale_o[i].ptr;
         s->port[1][i].got = s->port[1][i].word = (const uint8_t *)s->bias_o[i].ptr;
-        if (copy_open(c, &s->mem[i], PAR_WORDS, PAR_BYTES, s->raddr_i[0], err, err_size) != 0) {
-            return -1;
-        }
     }
-    return 0;
+    return copy_open(c, s->mem, 2, PAR_WORDS, PAR_BYTES, s->raddr_i[0], err, err_size);
 }
 
 static inline npu_score_four par_difference(const port *p) {

@@ -55,14 +55,15 @@ static void add_view(state *s, uint32_t engine, size_t member, tb_sig sig, uint3
 
 /* The member that a tap's signal is, task_<member>_i or one of the layout units'; NULL: none. */
 static const npu_task_field *member_of(const char *name) {
-    const size_t length = strlen(name);
     const npu_task_field *const end = members->f + members->count;
-    size_t k = 0;
-    while (k < LAYOUT_NAMES && strcmp(layout_names[k].name, name) != 0) {
+    const bool plain = name[0] == 't';
+    size_t k = 0, length = 0;
+    while (!plain && k < LAYOUT_NAMES &&
+           (layout_names[k].name[0] != name[0] || strcmp(layout_names[k].name, name) != 0)) {
         k++;
     }
-    const bool plain = k == LAYOUT_NAMES;
-    if (plain && (length < 8 || strncmp(name, "task_", 5) != 0 || strcmp(name + length - 2, "_i") != 0)) {
+    if (k == LAYOUT_NAMES || (plain && (strncmp(name, "task_", 5) != 0 || (length = strlen(name)) < 8 ||
+                                        strcmp(name + length - 2, "_i") != 0))) {
         return NULL;
     }
     const char *member = plain ? name + 5 : layout_names[k].member;
