@@ -35,6 +35,7 @@ static size_t in_lines(size_t bytes) {
 }
 
 #define SPARE ((size_t)64 << 10) /* what else most designs need */
+#define PAGE 4096u
 
 typedef struct tb_check_block {
     struct tb_check_block *next;
@@ -42,19 +43,31 @@ typedef struct tb_check_block {
     uint8_t *end;
 } tb_check_block;
 
+/*
+ * So many bytes, in a large block mostly new memory of the process, which calloc() need not zero. What is used in every
+ * cycle is at the begin of the design and of the checks. A first-level cache has a place for data by their place in a
+ * page, so these two are half a page apart.
+ */
+static tb_check_block *new_block(uintptr_t design, size_t bytes) {
+    tb_check_block *m = (tb_check_block *)calloc(1, sizeof *m + PAGE + bytes);
+    if (m != NULL) {
+        const uintptr_t after = (uintptr_t)(m + 1), begin = in_lines(design) + PAGE / 2;
+        m->free = bytes;
+        m->end = (uint8_t *)(m + 1) + (begin - after) % PAGE + bytes;
+    }
+    return m;
+}
+
 void *tb_check_memory(tb_checks *checks, size_t bytes) {
     tb_check_block *m = checks->memory;
     bytes = in_lines(bytes);
     if (m == NULL || m->free < bytes) {
-        const size_t space = bytes + (m == NULL ? SPARE : 0);
         tb_check_block **place = m == NULL ? &checks->memory : &m->next; /* the first one keeps what is spare */
-        /* a large block is new memory of the process, which calloc() need not zero */
-        m = (tb_check_block *)calloc(1, sizeof *m + TB_CHECK_LINE + space);
+        m = new_block(checks->taps.tap->base, bytes + (m == NULL ? SPARE : 0));
         if (m == NULL) {
             return NULL;
         }
-        *m = (tb_check_block){.next = *place, .free = space};
-        m->end = (uint8_t *)(m + 1) + TB_CHECK_LINE - (uintptr_t)(m + 1) % TB_CHECK_LINE + space;
+        m->next = *place;
         *place = m;
     }
     uint8_t *p = m->end - m->free;
