@@ -34,20 +34,19 @@ typedef struct parts {
         task_oc_i, task_done_o, event_o, level_ofm_o, d_valid, d_ready, tiles_free, free_tiles, tile_done, par_ready,  \
         post_wait, task_valid_i, busy_o, rd_valid_i, rd_ready_o, rd_id_i, wr_req_valid_o, wr_req_ready_i,              \
         wr_req_bytes_o, wr_valid_o, wr_ready_i, wr_idle_i
-/* Signals of one bit that are compared in every cycle, as a word; the first one is its highest bit. */
-#define FLAG_COUNT 8u
-#define IFM_ALL 0x80u
-#define PAR_READY 0x40u
-#define BUSY 0x20u
-#define FLAGS_OF_VECTOR 2u /* three flags of a vector: first and last block, INT16 */
-#define TILE_DONE 0x2u
+/* Signals of one bit that are compared in every cycle: FLAGS_OF_VECTOR is the first one of three. */
 #define TILE_ROOM 0x1u
+#define TILE_DONE 0x2u
+#define BUSY 0x20u
+#define PAR_READY 0x40u
+#define IFM_ALL 0x80u
+#define FLAGS_OF_VECTOR 2u /* three flags of a vector: first and last block, INT16 */
 
 /* Signals that are looked at in every cycle, side by side: of up to 8 bits, and of 9 to 16. */
 typedef struct wires {
-    const uint8_t *flag[FLAG_COUNT], *event[4], *load[4]; /* events: waits and vectors; loads: busy_o */
-    const uint8_t *sum;                                   /* byte of acc.valid_o that has the last column, */
-    uint32_t column;                                      /* its bit there */
+    npu_score_row flags, events; /* events: four of loads, vectors, and three of waits */
+    const uint8_t *sum;          /* byte of acc.valid_o that has the last column, */
+    uint32_t column;             /* its bit there */
     const uint8_t *wide, *loaded, *start, *tiles_free, *mesh_en, *vector[3];
     const void *event_o, *level_ofm;
     const uint8_t *rd_valid, *rd_ready, *rd_id, *d_valid, *d_ready;
@@ -177,12 +176,11 @@ static const uint8_t *at(tb_sig s) {
 
 static void open_wires(state *s) {
     const parts *p = &s->p;
+    const tb_sig flags[8] = {p->im2col.tile_room_i, s->tile_done, p->acc.wide_i, p->acc.last_i,
+                             p->acc.first_i,        s->busy_o,    s->par_ready,  p->im2col.ifm_all_i};
+    const tb_sig events[8] = {p->wgt_ld[0].busy_o,   p->wgt_ld[1].busy_o,  p->ifm_ld.busy_o,     p->par_ld.busy_o,
+                              p->im2col.act_valid_o, p->im2col.wait_ifm_o, p->im2col.wait_wgt_o, p->im2col.wait_ofm_o};
     s->w = (wires){
-        .flag = {at(p->im2col.ifm_all_i), at(s->par_ready), at(s->busy_o), at(p->acc.first_i), at(p->acc.last_i),
-                 at(p->acc.wide_i), at(s->tile_done), at(p->im2col.tile_room_i)},
-        .event = {at(p->im2col.wait_ofm_o), at(p->im2col.wait_wgt_o), at(p->im2col.wait_ifm_o),
-                  at(p->im2col.act_valid_o)},
-        .load = {at(p->wgt_ld[0].busy_o), at(p->wgt_ld[1].busy_o), at(p->ifm_ld.busy_o), at(p->par_ld.busy_o)},
         .sum = at(p->acc.valid_o) + (s->n - 1) / 8,
         .column = (s->n - 1) % 8,
         .wide = at(p->im2col.task_wide_i),
@@ -210,6 +208,8 @@ static void open_wires(state *s) {
         .task_valid = at(s->task_valid_i),
         .task_ready = at(s->task_ready_o),
     };
+    npu_score_row_open(&s->w.flags, flags);
+    npu_score_row_open(&s->w.events, events);
 }
 
 static int open(tb_check *c, char *err, size_t err_size) {
@@ -392,15 +392,8 @@ static inline void see_flags(tb_check *c, state *s) {
     const wires *w = &s->w;
     const uint32_t wide = s->int16 ? *w->wide : 0; /* a tile of INT16 is two */
     const bool sum = (*w->sum >> w->column & 1u) != 0, whole = sum && s->results == s->n - 1;
-    uint32_t got = 0, events = 0, loads = 0;
-    for (uint32_t i = 0; i < FLAG_COUNT; i++) {
-        got = 2 * got + *w->flag[i];
-    }
-    for (uint32_t i = 0; i < 4; i++) {
-        events = 2 * events + *w->event[i];
-        loads |= *w->load[i];
-    }
-    events |= loads << 4;
+    const uint32_t got = (uint32_t)npu_score_row_bits(&w->flags), row = (uint32_t)npu_score_row_bits(&w->events);
+    const uint32_t events = row >> 4 | (uint32_t)((row & 15u) != 0) << 4; /* some part loads */
     const uint32_t want = s->counted | (((uint32_t)s->im_popped - *w->loaded) % 8 != 0) * IFM_ALL |
                           (uint32_t)s->passed[(s->pushed - 1 - s->n) % FLAGS_KEPT] << FLAGS_OF_VECTOR |
                           whole * TILE_DONE | (s->least > wide) * TILE_ROOM;

@@ -60,12 +60,9 @@ static int open(tb_check *c, char *err, size_t err_size) {
     const tb_sig *sig = (const tb_sig *)&s->ports;
     s->n = s->work.n = npu_score_n(c);
     npu_score_row_open(&s->row, sig);
-    for (uint32_t i = 0; i < FLAG_COUNT; i++) {
-        s->flag[i] = (const uint8_t *)sig[ROW_COUNT + i].ptr;
-    }
-    for (uint32_t i = 0; i < EVENT_COUNT; i++) {
-        s->event[i] = (const uint8_t *)sig[ROW_COUNT + FLAG_COUNT + i].ptr;
-    }
+    npu_score_row_open(&s->flags, sig + 8);
+    s->task_pop = (const uint8_t *)s->task_pop_o.ptr;
+    s->wgt_release = (const uint8_t *)s->wgt_release_o.ptr;
     for (uint32_t i = 0; i < 2; i++) {
         s->act[i] = s->act_o[i].ptr;
         s->ifm[i] = s->ifm_rdata_i[i].ptr;
@@ -439,16 +436,11 @@ static __attribute__((noinline, hot)) void compare_convert(tb_check *c, state *s
 
 __attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    const uint64_t row = npu_score_row_get(&s->row);
-    uint32_t flags = 0, events = (uint32_t)((row & ROW_EVENTS) >> 32);
-    for (uint32_t i = 0; i < FLAG_COUNT; i++) {
-        flags = 2 * flags + *s->flag[i];
-    }
-    for (uint32_t i = 0; i < EVENT_COUNT; i++) {
-        events |= *s->event[i];
-    }
+    const uint64_t row = npu_score_row_get(&s->row), flags = npu_score_row_bits(&s->flags);
+    const uint32_t events =
+        (uint32_t)(row >> ROW_EVENTS) | (uint32_t)(flags & FLAGS_EVENTS) | *s->task_pop | *s->wgt_release;
     /* most cycles of a convolution, and those in which the unit waits: the same code with fewer branches */
-    const uint64_t want = s->now.want, due = want & (CONV | DIAGONAL), got = row + 2 * flags;
+    const uint64_t want = s->now.want, due = want & (CONV | DIAGONAL), got = row + (flags & ~FLAGS_EVENTS);
     if ((want & CONV_OF_8) != 0) {
         compare(c, s, got, events, CONV, 8);
     } else if (due == 0) {

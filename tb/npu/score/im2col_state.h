@@ -12,36 +12,32 @@
 #define TOGETHER 8u /* pixels, of which a tile has a multiple: for vector instructions */
 
 /*
- * Flags are outputs of one bit in a word: the bytes of a row of signals, as they often lie side by side in memory, and
- * in bits 1 to 7, which the first signal of the row does not have, FLAGS, the first one highest.
+ * Flags are outputs of one bit in a word: the bytes of ROW, and in bits 1 to 7, which the first signal of the row does
+ * not have, those of FLAGS. Both are rows of signals that often lie side by side in memory.
  */
-#define ROW act_valid_o, act_wide_o, acc_first_o, acc_last_o, tile_start_o, tile_room_i, wait_ofm_o, wait_wgt_o
+#define ROW act_valid_o, wait_ifm_o, wait_wgt_o, wait_ofm_o, tile_start_o, act_wide_o, acc_first_o, acc_last_o
 #define ACT_VALID UINT64_C(0x1)
-#define ACT_WIDE UINT64_C(0x100)
-#define FIRST UINT64_C(0x10000)
-#define LAST UINT64_C(0x1000000)
-#define ROW_EVENTS UINT64_C(0xffff00ff00000000) /* the start and both waits are events, tile_room_i is no output */
-#define ROW_COUNT 8u
-#define FLAGS mesh_en_o, wgt_re_o, wgt_bank_o, ifm_re_o, wgt_p_o, wgt_wide_o, sel_o
-#define MESH_EN UINT64_C(0x80)
-#define WGT_RE UINT64_C(0x40)
-#define WGT_BANK UINT64_C(0x20)
-#define IFM_RE UINT64_C(0x10)
-#define WGT_P UINT64_C(0x8)
-#define WGT_WIDE UINT64_C(0x4)
+#define ROW_EVENTS 8u /* from this bit on: four outputs that are 0 in most cycles */
+#define ACT_WIDE UINT64_C(0x10000000000)
+#define FIRST UINT64_C(0x1000000000000)
+#define LAST UINT64_C(0x100000000000000)
+#define FLAGS free_o, sel_o, wgt_wide_o, wgt_p_o, ifm_re_o, wgt_bank_o, wgt_re_o, mesh_en_o
+#define FLAGS_EVENTS UINT64_C(0x1) /* the first one, too */
 #define SEL UINT64_C(0x2)
+#define WGT_WIDE UINT64_C(0x4)
+#define WGT_P UINT64_C(0x8)
+#define IFM_RE UINT64_C(0x10)
+#define WGT_BANK UINT64_C(0x20)
+#define WGT_RE UINT64_C(0x40)
+#define MESH_EN UINT64_C(0x80)
 #define READS (WGT_RE | WGT_BANK | IFM_RE) /* of this cycle; the other ones belong to the reads of the cycle before */
-#define FLAG_COUNT 7u
 /* no signals: */
 #define WORD UINT64_C(0x200)      /* a word of weights is due, */
 #define DIAGONAL UINT64_C(0x400)  /* which is one of a diagonal */
 #define CONV_OF_8 UINT64_C(0x800) /* N is 8, and mesh and buffers get all that a convolution needs */
-/* Outputs that are 0 in most cycles, besides those of the row. */
-#define EVENTS wait_ifm_o, free_o, task_pop_o, wgt_release_o
-#define EVENT_COUNT 4u
 #define PORTS                                                                                                          \
-    ROW, FLAGS, EVENTS, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i, wgt_blocks_i, free_words_o, wgt_raddr_o,     \
-        wgt_rdata_i, ifm_raddr_o[2], ifm_rdata_i[2], wgt_word_o, act_o[2]
+    ROW, FLAGS, task_pop_o, wgt_release_o, tile_room_i, task_valid_i, ifm_all_i, pix_ready_i, wgt_full_i,              \
+        wgt_blocks_i, free_words_o, wgt_raddr_o, wgt_rdata_i, ifm_raddr_o[2], ifm_rdata_i[2], wgt_word_o, act_o[2]
 
 /* What flags must be. */
 typedef struct im2col_flags {
@@ -60,13 +56,13 @@ typedef struct im2col_state {
     uint16_t inside[2];   /* stream: not 0 when the vector's pixel is inside the map */
     /* address of the word of weights in this step: weight_base - (step & weight_step) */
     uint32_t weight_base, weight_step;
-    uint64_t enabled;          /* cycles of the mesh; not cleared by a reset */
-    uint64_t weights, vectors; /* of all blocks that have left the stages: npu_im2col_shown() */
-    const uint8_t *flag[FLAG_COUNT], *event[EVENT_COUNT];
+    uint64_t enabled;                         /* cycles of the mesh; not cleared by a reset */
+    uint64_t weights, vectors;                /* of all blocks that have left the stages: npu_im2col_shown() */
     const void *act[2], *ifm[2], *word, *wgt; /* data to the mesh, and those of the buffers that they come from */
     const void *ifm_raddr[2], *wgt_raddr;     /* 9 to 16 bits */
     bool side_by_side;                        /* both ifm_raddr */
-    npu_score_row row;
+    npu_score_row row, flags;
+    const uint8_t *task_pop, *wgt_release;
     /* addresses of both streams in every step of the block; mask: RING - 1, 0 outside the map */
     uint16_t addr[4 * N_MAX], mask[4 * N_MAX];
     int8_t padding[N_MAX];

@@ -93,6 +93,11 @@ static inline uint64_t npu_score_row_get(const npu_score_row *r) {
     return value;
 }
 
+/* The same of signals of one bit, as the bits of a byte. */
+static inline uint64_t npu_score_row_bits(const npu_score_row *r) {
+    return npu_score_row_get(r) * UINT64_C(0x0102040810204080) >> 56; /* moves byte i to bit 56 + i */
+}
+
 /* Value of a signal of 17 to 32 bits. */
 static inline uint32_t npu_score_w(tb_sig s) {
     return *(const uint32_t *)s.ptr;
