@@ -98,7 +98,7 @@ struct tb_checks {
     struct tb_check_block *memory; /* of all checks, with their states */
     struct tb_check_plan *plan;    /* which checks are to be called when */
     struct tb_check_path *path;    /* of the last check whose clock was found; NULL: there are no gates of clocks */
-    struct tb_check_found *found;  /* while the checks of a unit are opened */
+    struct tb_check_found *found;  /* of the unit whose checks are opened */
     /* no check sleeps; one that compares only a part to save time may compare all */
     bool every_cycle;
     void *ctx; /* of the bench: parameters of the design that checks need */

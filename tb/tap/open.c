@@ -75,6 +75,12 @@ void *tb_check_memory(tb_checks *checks, size_t bytes) {
     return p;
 }
 
+/* What one instance of a unit has, the next one most likely has at the same places of its tap. */
+typedef struct tb_check_found {
+    tb_tap_places ports, wake, own;
+    size_t wakes;
+} tb_check_found;
+
 /* The plan, all checks, and their states; counts the taps whose kind is known. 0 or -1. */
 static int allocate(tb_checks *checks, uint8_t **states, size_t *known, const tb_check_ops *const *ops, size_t nops) {
     const size_t plan = in_lines(sizeof *checks->plan), all = in_lines(checks->taps.count * sizeof *checks->check);
@@ -85,7 +91,8 @@ static int allocate(tb_checks *checks, uint8_t **states, size_t *known, const tb
         *known += count;
     }
     uint8_t *memory = (uint8_t *)tb_check_memory(checks, bytes);
-    if (memory == NULL) {
+    checks->found = (tb_check_found *)tb_check_memory(checks, sizeof *checks->found);
+    if (memory == NULL || checks->found == NULL) {
         return -1;
     }
     checks->plan = (tb_check_plan *)memory;
@@ -197,12 +204,6 @@ int tb_check_ports(tb_check *c, tb_ports ports, char *err, size_t err_size) {
     return tb_tap_ports(c->tap, ports, err, err_size) != 0 ? -1 : find_clock(c, err, err_size);
 }
 
-/* What one instance of a unit has, the next one most likely has at the same places of its tap. */
-typedef struct tb_check_found {
-    tb_tap_places ports, wake, own;
-    size_t wakes;
-} tb_check_found;
-
 int tb_check_list(const tb_check *c, tb_ports ports, char *err, size_t err_size) {
     return tb_tap_ports_as(c->tap, &c->all->found->own, ports, err, err_size);
 }
@@ -229,14 +230,13 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
 /* The instances of a unit, their states from `state` on. */
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_kind *kind, uint8_t *state, char *err,
                      size_t err_size) {
-    tb_check_found known;
+    tb_check_found *known = checks->found;
     const tb_ports wake = {.names = ops->wake};
     tb_ports_place next = TB_PORTS_FIRST;
     char name[64];
-    checks->found = &known;
-    known.ports.names = known.wake.names = known.own.names = NULL;
-    for (known.wakes = 0; tb_ports_next(&wake, &next, name, sizeof name); known.wakes++) {
-        if (known.wakes == TB_TAP_PLACES) {
+    known->ports.names = known->wake.names = known->own.names = NULL;
+    for (known->wakes = 0; tb_ports_next(&wake, &next, name, sizeof name); known->wakes++) {
+        if (known->wakes == TB_TAP_PLACES) {
             return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
         }
     }
