@@ -19,7 +19,7 @@ typedef struct state {
     uint16_t mark[MARKS];
     const uint8_t *run, *clr, *rd, *snap, *clear; /* ports that are looked at in every cycle */
     const void *event, *level, *lo, *hi;
-    uint32_t held; /* cycles counted in `word` */
+    uint32_t space; /* cycles until a byte of `word` may be full */
     _Alignas(TB_CHECK_LINE) uint64_t word[WORDS];
     uint64_t count[COUNTERS], copy[COUNTERS];
     uint16_t mark_copy[MARKS];
@@ -44,13 +44,14 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->level = s->level_i.ptr;
     s->lo = s->lo_o.ptr;
     s->hi = s->hi_o.ptr;
+    s->space = FULL;
     return 0;
 }
 
 static void forget(state *s) {
     memset(s->word, 0, sizeof s->word);
     memset(s->count, 0, sizeof s->count);
-    s->held = 0;
+    s->space = FULL;
 }
 
 static void clear(tb_check *c) {
@@ -68,7 +69,7 @@ __attribute__((noinline, hot)) static void flush(state *s) {
         s->count[i] = (s->count[i] + (s->word[i % WORDS] >> i / WORDS * 8 & 0xffu)) & MASK48;
     }
     memset(s->word, 0, sizeof s->word);
-    s->held = 0;
+    s->space = FULL;
 }
 
 static inline void raise_marks(uint16_t *restrict mark, const uint16_t *restrict level) {
@@ -84,7 +85,7 @@ static inline void count(state *s) {
     raise_marks(s->mark, (const uint16_t *)s->level);
     word[0] += all >> (four){0, 1, 2, 3} & mask;
     word[1] += all >> (four){4, 5, 6, 7} & mask;
-    if (++s->held == FULL) {
+    if (--s->space == 0) {
         flush(s);
     }
 }

@@ -184,7 +184,7 @@ static uint32_t status(const state *s) {
     return value;
 }
 
-__attribute__((hot)) static uint32_t read_register(const state *s, uint32_t offset) {
+__attribute__((noinline, hot)) static uint32_t read_register(const state *s, uint32_t offset) {
     switch (offset) {
     case NPU_REG_STATUS:
         return status(s);
@@ -250,7 +250,7 @@ __attribute__((hot)) static void compare_responses(tb_check *c, const state *s) 
     tb_check_value(c, "write response", s->wr.count, write ? npu_score_b(s->bresp_o) : 0, 0);
 }
 
-/* The same without writes, for most cycles. */
+/* The same without writes, for most cycles: does something differ? */
 static inline bool read_differs(const state *s) {
     const bool read = (s->bus & RD_RESP) != 0;
     return npu_score_b(s->rvalid_o) != read ||
@@ -451,9 +451,12 @@ __attribute__((noinline, hot)) static void step_registers(tb_check *c, state *s,
     }
 }
 
-/* Any cycle: writes, tasks, interrupts. */
-__attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s) {
+/* Any cycle: writes, tasks, interrupts; with `look`, a wire of calm() has changed. */
+__attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s, bool look) {
     const bool resetting = s->resetting;
+    if (look || !s->calm) {
+        s->calm = !s->perf_apart && !c->all->every_cycle && calm(s);
+    }
     if (!s->calm) {
         compare_outputs(c, s);
     }
@@ -469,25 +472,22 @@ __attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s) 
     }
     request_write(s);
     request_read(c, s, resetting);
+    c->again = s->bus != 0 || !s->calm; /* otherwise every difference wakes it */
 }
 
+/* In most cycles a register is read, and nothing else happens. */
 __attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
-    if (__builtin_expect((npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i)) != 0 || !s->calm, 0)) {
-        s->calm = !s->perf_apart && !c->all->every_cycle && calm(s);
-    }
+    const uint64_t look = npu_wires_changed(&s->wires) | npu_score_h(s->bus_err_i);
     const uint32_t writes = npu_score_b(s->awvalid_i) | npu_score_b(s->wvalid_i) | npu_score_b(s->bvalid_o) |
                             (s->bus & (WR_ADDR | WR_DATA | WR_RESP));
-    if (__builtin_expect(writes != 0 || !s->calm, 0)) {
-        general_cycle(c, s);
-    } else {
-        if (__builtin_expect(read_differs(s), 0)) {
-            compare_responses(c, s);
-        }
-        step_read(s);
-        request_read(c, s, false);
+    if (__builtin_expect((look | writes) != 0 || !s->calm || read_differs(s), 0)) {
+        general_cycle(c, s, look != 0);
+        return;
     }
-    c->again = s->bus != 0 || !s->calm; /* otherwise every difference wakes it */
+    step_read(s);
+    request_read(c, s, false);
+    c->again = s->bus != 0;
 }
 
 const tb_check_ops npu_score_npu_regs = {

@@ -65,5 +65,7 @@ __attribute__((hot)) uint64_t npu_wires_changed(npu_wires *w) {
             b[k].before = now;
         }
     }
-    return found[0] | found[1] | found[2] | found[3];
+    typedef uint64_t half __attribute__((vector_size(NPU_WIRES_BLOCK / 2)));
+    const half both = (half){found[0], found[1]} | (half){found[2], found[3]};
+    return both[0] | both[1];
 }
