@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "opt/opt.h"
@@ -70,7 +69,8 @@ static int open_origin(tb_check *c, unsigned i, char *err, size_t err_size) {
         return opt_fail(err, err_size, "%s: %s: from = %u: expected an input of the table with a payload of %u bytes",
                         c->tap->path, t->hand[i].valid, from, hand_of(c, i)->bytes);
     }
-    hand_of(c, from - 1)->inside = (uint8_t *)malloc((size_t)TB_HAND_INSIDE * (hand_of(c, i)->bytes + 1));
+    hand_of(c, from - 1)->inside =
+        (uint8_t *)tb_check_memory(c->all, (size_t)TB_HAND_INSIDE * (hand_of(c, i)->bytes + 1));
     return hand_of(c, from - 1)->inside != NULL ? 0 : opt_fail(err, err_size, "out of memory");
 }
 
@@ -90,12 +90,6 @@ int tb_hands_open(tb_check *c, char *err, size_t err_size) {
         }
     }
     return 0;
-}
-
-void tb_hands_close(tb_check *c) {
-    for (unsigned i = 0; c->state != NULL && i < table_of(c)->count && i < TB_HANDS_MOST; i++) {
-        free(hand_of(c, i)->inside);
-    }
 }
 
 void tb_hands_clear(tb_check *c) {

@@ -48,7 +48,6 @@ int tb_hands_open(tb_check *c, char *err, size_t err_size);
 void tb_hands_cycle(tb_check *c);
 void tb_hands_clear(tb_check *c);
 void tb_hands_finish(tb_check *c);
-void tb_hands_close(tb_check *c);
 
 /* Bytes of a state: of all handshakes that a table may have. */
 #define TB_HANDS_STATE (TB_HANDS_MOST * (TB_HAND_BYTES + 512u))
@@ -59,8 +58,7 @@ void tb_hands_close(tb_check *c);
                 .open = tb_hands_open,                                                                                 \
                 .cycle = tb_hands_cycle,                                                                               \
                 .clear = tb_hands_clear,                                                                               \
-                .finish = tb_hands_finish,                                                                             \
-                .close = tb_hands_close},                                                                              \
+                .finish = tb_hands_finish},                                                                            \
         .hand = (TABLE), .count = sizeof(TABLE) / sizeof *(TABLE), .moved = (MOVED)                                    \
     }
 

@@ -78,7 +78,6 @@ void *tb_check_memory(tb_checks *checks, size_t bytes) {
 /* What one instance of a unit has, the next one most likely has at the same places of its tap. */
 typedef struct tb_check_found {
     tb_tap_places ports, wake, own;
-    size_t wakes;
 } tb_check_found;
 
 /* The plan, all checks, and their states; counts the taps whose kind is known. 0 or -1. */
@@ -138,9 +137,11 @@ static uint64_t bit_of(uint64_t word) {
 static const tb_tap *gate_around(const tb_checks *checks, const char *path, size_t scope, const char *name) {
     const tb_tap_kind *kind = checks->path->taps;
     const tb_tap *const *gates = &checks->taps.by_kind[kind->first];
+    const size_t length = strlen(name);
     for (; scope > 0; scope--) {
         for (size_t i = 0; path[scope - 1] == '.' && i < kind->count; i++) {
-            if (strncmp(gates[i]->path, path, scope) == 0 && strcmp(gates[i]->path + scope, name) == 0) {
+            if (gates[i]->length == scope + length && strncmp(gates[i]->path, path, scope) == 0 &&
+                strcmp(gates[i]->path + scope, name) == 0) {
                 return gates[i];
             }
         }
@@ -211,15 +212,18 @@ int tb_check_list(const tb_check *c, tb_ports ports, char *err, size_t err_size)
 static int open_check(tb_check *c, char *err, size_t err_size) {
     tb_check_found *known = c->all->found;
     const tb_check_ops *ops = c->ops;
-    tb_sig wake[TB_TAP_PLACES];
-    const tb_ports woken = {.names = ops->wake, .sig = wake, .count = known->wakes};
+    tb_sig wake[TB_TAP_PLACES + 1];
+    const tb_ports woken = {.names = ops->wake, .sig = wake, .count = TB_TAP_PLACES + 1};
     c->reset_n = tb_tap_find(c->tap, "rst_ni");
     if (tb_tap_ports_as(c->tap, &known->ports, tb_ports_of(&ops->ports, c->state), err, err_size) != 0 ||
         find_clock(c, err, err_size) != 0 || (ops->open != NULL && ops->open(c, err, err_size) != 0) ||
         tb_tap_ports_as(c->tap, &known->wake, woken, err, err_size) != 0) {
         return -1;
     }
-    for (size_t i = 0; i < known->wakes; i++) {
+    if (known->wake.count > TB_TAP_PLACES) {
+        return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
+    }
+    for (size_t i = 0; i < known->wake.count; i++) {
         if (tb_check_wake(c, wake[i], err, err_size) != 0) {
             return -1;
         }
@@ -231,15 +235,7 @@ static int open_check(tb_check *c, char *err, size_t err_size) {
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_kind *kind, uint8_t *state, char *err,
                      size_t err_size) {
     tb_check_found *known = checks->found;
-    const tb_ports wake = {.names = ops->wake};
-    tb_ports_place next = TB_PORTS_FIRST;
-    char name[64];
     known->ports.names = known->wake.names = known->own.names = NULL;
-    for (known->wakes = 0; tb_ports_next(&wake, &next, name, sizeof name); known->wakes++) {
-        if (known->wakes == TB_TAP_PLACES) {
-            return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
-        }
-    }
     for (unsigned i = 0; i < kind->count; i++) {
         tb_check *c = &checks->check[checks->count++];
         *c = (tb_check){.ops = ops,

@@ -10,8 +10,8 @@ static const char *tap_name(const char *scope) {
     return dot != NULL && strncmp(dot + 1, TB_TAP_PREFIX, strlen(TB_TAP_PREFIX)) == 0 ? dot + 1 : NULL;
 }
 
-/* A tap's path without the tap, to `to`; returns where the next one goes. */
-static char *put_path(char *to, const char *scope, const char *name) {
+/* A tap's path without the tap, to `to`; returns its characters. */
+static size_t put_path(char *to, const char *scope, const char *name) {
     const char *dot = strchr(scope, '.');
     const size_t top = (size_t)(dot - scope);
     if (strncmp(dot + 1, scope, top) == 0 && dot[1 + top] == '.') { /* the model and its top module have one name */
@@ -20,7 +20,7 @@ static char *put_path(char *to, const char *scope, const char *name) {
     const size_t length = (size_t)(name - 1 - scope);
     memcpy(to, scope, length);
     to[length] = '\0';
-    return to + length + 1;
+    return length;
 }
 
 /* The first signal of the next scope. */
@@ -56,7 +56,8 @@ static int find_paths(tb_taps *taps) {
     char *next = taps->paths = (char *)malloc(bytes);
     for (tb_tap *t = taps->tap; next != NULL && t < taps->tap + taps->count; t++) {
         t->path = next;
-        next = put_path(next, t->var->scope, t->kind - strlen(TB_TAP_PREFIX));
+        t->length = put_path(next, t->var->scope, t->kind - strlen(TB_TAP_PREFIX));
+        next += t->length + 1;
     }
     return next != NULL ? 0 : -1;
 }
@@ -144,7 +145,8 @@ size_t tb_tap_place(const tb_tap *tap, const char *name) {
     size_t low = 0, high = tap->vars;
     while (low < high) {
         const size_t middle = (low + high) / 2;
-        const int order = strcmp(tap->var[middle].name, name);
+        const char *other = tap->var[middle].name;
+        const int order = *other != *name ? (uint8_t)*other - (uint8_t)*name : strcmp(other, name); /* mostly no call */
         if (order == 0) {
             return middle;
         }
@@ -229,7 +231,7 @@ static bool known(const tb_tap *tap, const tb_tap_places *places, tb_ports ports
     if (places->names == NULL || places->names != ports.names || places->tap->vars != tap->vars) {
         return false;
     }
-    for (size_t i = 0; i < ports.count; i++) {
+    for (size_t i = 0; i < places->count; i++) {
         const size_t at = places->at[i];
         const char *name = tap->var[at].name, *other = places->tap->var[at].name;
         if (name != other && strcmp(name, other) != 0) {
@@ -248,7 +250,8 @@ int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, ch
     }
     places->tap = tap;
     places->names = NULL;
-    for (size_t i = 0; i < ports.count && tb_ports_next(&ports, &next, name, sizeof name); i++) {
+    size_t i = 0;
+    for (; i < ports.count && tb_ports_next(&ports, &next, name, sizeof name); i++) {
         const size_t at = tb_tap_place(tap, name);
         if (at == SIZE_MAX) {
             return tb_tap_sig(tap, name, 0, &ports.sig[i], err, err_size);
@@ -256,7 +259,8 @@ int tb_tap_ports_as(const tb_tap *tap, tb_tap_places *places, tb_ports ports, ch
         ports.sig[i] = tb_tap_at(tap, at);
         places->at[i % TB_TAP_PLACES] = (uint32_t)at;
     }
-    places->names = ports.count <= TB_TAP_PLACES && ports.prefix == NULL ? ports.names : NULL;
+    places->count = i;
+    places->names = i <= TB_TAP_PLACES && ports.prefix == NULL ? ports.names : NULL;
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 typedef struct tb_tap {
     const char *path;       /* instance that is looked into: "top.g_lane[1].u_fifo" */
+    size_t length;          /* of the path */
     const char *kind;       /* "fifo" */
     const tb_shim_var *var; /* its signals, by name */
     size_t vars;
@@ -128,6 +129,7 @@ int tb_tap_ports(const tb_tap *tap, tb_ports ports, char *err, size_t err_size);
 typedef struct tb_tap_places {
     const char *names; /* the list; NULL: not known */
     const tb_tap *tap;
+    size_t count;
     uint32_t at[TB_TAP_PLACES];
 } tb_tap_places;
 /*
