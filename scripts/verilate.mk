@@ -20,14 +20,15 @@ VFLAGS_cov := --x-assign fast --x-initial fast --coverage-line --coverage-toggle
 
 VM_TRACE := $(if $(filter debug tap,$(KIND)),1,0)
 VM_COVERAGE := $(if $(filter cov,$(KIND)),1,0)
-# The loops of the datapath count on vectorisation at -O3. Generated code gets no warnings, and no UBSan: the headers of
-# Verilator do not pass it.
+# Generated code gets no warnings, and no UBSan: the headers of Verilator do not pass it.
 VM_CXX := -std=c++17 -faligned-new -I$(VROOT)/include -I$(VROOT)/include/vltstd -isystem $(VROOT)/include \
   -DVM_COVERAGE=$(VM_COVERAGE) -DVM_SC=0 -DVM_TRACE=$(VM_TRACE) \
   -DVM_TRACE_FST=$(VM_TRACE) -DVM_TRACE_VCD=0 -DVL_USER_FINISH -DVL_USER_STOP -DVL_USER_FATAL \
   $(if $(ARCH),-march=$(ARCH)) $(PIC) $(SANITIZE_VM) -w
+# The loops of the datapath count on vectorisation at -O3. Vectors of statements outside of loops do not pay: they load
+# together bytes that have just been stored one by one, for which the processor has to wait.
 # cov: counters between all statements make optimisation slow and of little use; mut: ten times the code
-VM_FAST := $(if $(filter san cov mut,$(KIND)),-O1,-O3 -fno-stack-protector)
+VM_FAST := $(if $(filter san cov mut,$(KIND)),-O1,-O3 -fno-stack-protector -fno-tree-slp-vectorize)
 VM_SLOW := $(if $(filter cov mut,$(KIND)),-O0,-O1)
 # Constructors and the code that describes signals to a waveform are executed once: with tracing it would take longer to
 # optimise them than all that is executed in every cycle.
