@@ -74,6 +74,8 @@ def quartiles(values):
 class Bench:
     """Runs bench-speed; keeps the costs of the plain runs of each kind."""
 
+    program = "bench-speed"
+
     def __init__(self, build, instructions, scratch):
         self.build = build
         self.instructions = instructions
@@ -84,7 +86,7 @@ class Bench:
     def run(self, cfg, kind, words, times, extra=""):
         """The measurements of one run; "cost" is CPU seconds or instructions."""
         extra = [os.path.join(self.scratch, "run.fst") if w == "WAVE" else w for w in extra.split()]
-        command = ([os.path.join(self.build, "%s-%s" % (cfg, kind), "bench-speed")] +
+        command = ([os.path.join(self.build, "%s-%s" % (cfg, kind), self.program)] +
                    words.split() + ["--times", str(times)] + extra)
         key = " ".join(command)
         if key in self.counted:
