@@ -413,22 +413,11 @@ def write_json(path, content):
         raise BenchError("%s: %s" % (path, e.strerror)) from e
 
 
-def main():
-    args = arguments()
-    results, snapshots = {}, []
+def guarded(action, *words):
+    """What a program does, with its errors in one line; returns the exit status."""
     try:
         with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-            bench = Bench(args.build, args.method == "instructions" or args.baseline is not None, scratch)
-            if args.baseline is not None:
-                return baseline(bench, args)
-            for cfg in args.cfgs:
-                results[cfg] = measure(bench, args, cfg)
-            if args.snapshot_seconds > 0 and not bench.instructions:
-                cfg = "n8" if "n8" in args.cfgs else args.cfgs[-1]
-                snapshots = measure_snapshots(bench, cfg, args.snapshot_seconds)
-        report(bench, args, results, snapshots)
-        if args.json:
-            write_json(args.json, {"ratios": results, "snapshots": snapshots})
+            return action(scratch, *words) or 0
     except BenchError as e:
         progress("")
         print("bench: %s" % e, file=sys.stderr)
@@ -436,8 +425,23 @@ def main():
     except KeyboardInterrupt:
         progress("")
         return 130
+
+
+def costs(scratch, args):
+    results, snapshots = {}, []
+    bench = Bench(args.build, args.method == "instructions" or args.baseline is not None, scratch)
+    if args.baseline is not None:
+        return baseline(bench, args)
+    for cfg in args.cfgs:
+        results[cfg] = measure(bench, args, cfg)
+    if args.snapshot_seconds > 0 and not bench.instructions:
+        cfg = "n8" if "n8" in args.cfgs else args.cfgs[-1]
+        snapshots = measure_snapshots(bench, cfg, args.snapshot_seconds)
+    report(bench, args, results, snapshots)
+    if args.json:
+        write_json(args.json, {"ratios": results, "snapshots": snapshots})
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(costs, arguments()))

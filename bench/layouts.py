@@ -10,9 +10,8 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
 
-from bench import WORKLOADS, Bench, BenchError, listed, machine, positive, progress
+from bench import WORKLOADS, Bench, guarded, listed, machine, positive, progress
 
 # name: kind, arguments
 RUNS = {"debug": ("debug", ""), "design": ("tap", "--without checks"), "tap": ("tap", "")}
@@ -52,7 +51,7 @@ def spread(cost, name):
     return 100 * (max(cost[name]) / min(cost[name]) - 1)
 
 
-def main():
+def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--build", default="build", help="folder with the programs (build)")
     p.add_argument("--cfg", default="n8", help="mesh size (n8)")
@@ -62,28 +61,21 @@ def main():
                    help="runs of each program, of which the fastest counts (2)")
     p.add_argument("--seconds", type=positive(float), default=0.5, help="CPU time of a run, at least (0.5)")
     p.add_argument("layouts", nargs="+", help="names of the programs in BUILD/CFG-KIND/bench-layout")
-    args = p.parse_args()
-    try:
-        with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-            bench = Layouts(args.build, False, scratch)
-            print("| %s, CPU time by that of debug | tap | taps in the design | %d layouts of debug differ by |" %
-                  (args.cfg, len(args.layouts)))
-            print("| --- | ---: | ---: | ---: |")
-            for workload in args.workloads:
-                cost = bench.measure(args.cfg, workload, args.layouts, args.rounds, args.seconds)
-                print("| %s | %+.1f ± %.1f %% | %+.1f ± %.1f %% | %.1f %% |" %
-                      (workload, *over(cost, "tap"), *over(cost, "design"), spread(cost, "debug")), flush=True)
-        for line in machine():
-            print("- " + line)
-    except BenchError as e:
-        progress("")
-        print("bench: %s" % e, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        progress("")
-        return 130
-    return 0
+    return p.parse_args()
+
+
+def compare(scratch, args):
+    bench = Layouts(args.build, False, scratch)
+    print("| %s, CPU time by that of debug | tap | taps in the design | %d layouts of debug differ by |" %
+          (args.cfg, len(args.layouts)))
+    print("| --- | ---: | ---: | ---: |")
+    for workload in args.workloads:
+        cost = bench.measure(args.cfg, workload, args.layouts, args.rounds, args.seconds)
+        print("| %s | %+.1f ± %.1f %% | %+.1f ± %.1f %% | %.1f %% |" %
+              (workload, *over(cost, "tap"), *over(cost, "design"), spread(cost, "debug")), flush=True)
+    for line in machine():
+        print("- " + line)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded(compare, arguments()))
