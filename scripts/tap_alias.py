@@ -235,6 +235,11 @@ def var_of(insert, top):
     return name, bits, at
 
 
+def in_order(scope):
+    """A key that sorts scopes with the numbers in them as numbers: lane[2] before lane[10]."""
+    return [(int(part), b'') if part.isdigit() else (-1, part.encode()) for part in re.split(r'(\d+)', scope)]
+
+
 def table(code, top):
     """(code of the symbol table without the scopes, lines of the table of signals), or None."""
     setup = SCOPES.search(code)
@@ -249,7 +254,7 @@ def table(code, top):
         found = [(scopes[i[0]], *var) for i in inserts for var in [var_of(i, top)] if var]
     except ValueError:
         return None
-    found.sort(key=lambda var: (var[0].encode(), var[1].encode()))
+    found.sort(key=lambda var: (in_order(var[0]), var[1].encode()))
     if not found or len({var[:2] for var in found}) != len(found):
         return None
     lines = [f'    {{"{top}.{scope}", "{name}", {bits}, {at}}},' for scope, name, bits, at in found]

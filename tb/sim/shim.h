@@ -75,8 +75,8 @@ typedef struct tb_shim {
     void (*trace_flush)(void *inst);
     void (*trace_close)(void *inst);
     /*
-     * Public signals inside the design, ordered by scope, then name; they lie at *base + at. Arrays are left out. Valid
-     * as long as the instance. NULL: there are none.
+     * Public signals inside the design, ordered by scope ("lane[2]" before "lane[10]"), then name; they lie at
+     * *base + at. Arrays are left out. Valid as long as the instance. NULL: there are none.
      */
     const tb_shim_var *(*vars)(void *inst, size_t *count, uintptr_t *base);
     /* Name and version of the program that made the model, for reports; may be NULL. */

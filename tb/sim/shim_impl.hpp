@@ -7,6 +7,7 @@
  * default. Here the first line is kept in the instance and the test decides what to do. The runtime's callbacks carry
  * no instance, so the one under evaluation stands in a thread-local pointer.
  */
+#include <algorithm>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/mman.h>
@@ -270,7 +272,13 @@ template <typename Var> uint32_t shim_bits(const Var &var, long) {
 const tb_shim_var *shim_vars(void *handle, size_t *count, uintptr_t *base) {
     shim_inst *inst = shim_cast(handle);
     if (inst->vars.empty()) {
-        for (const auto &scope : *inst->context->scopeNameMap()) {
+        using scope_type = std::pair<const char *, const VerilatedScope *>;
+        const VerilatedScopeNameMap &map = *inst->context->scopeNameMap();
+        std::vector<scope_type> scopes(map.begin(), map.end());
+        std::sort(scopes.begin(), scopes.end(), [](const scope_type &a, const scope_type &b) {
+            return strverscmp(a.first, b.first) < 0;
+        });
+        for (const scope_type &scope : scopes) {
             const VerilatedVarNameMap *vars = scope.second->varsp();
             if (!vars) {
                 continue;
