@@ -611,7 +611,7 @@ static void same_as(tb_sim *sim, const char *scope, const char *name, uint32_t w
 /* ---- checks that watch signals for a change ---- */
 static int watcher_open(tb_check *c, char *err, size_t err_size) {
     const tb_sig wide = tb_tap_find(c->tap, "wide");
-    if (probe_open(c, err, err_size) != 0 || tb_check_watch(c, sleeper_value(c), err, err_size) != 0) {
+    if (probe_open(c, err, err_size) != 0) {
         return -1;
     }
     return wide.ptr != NULL ? tb_check_watch(c, wide, err, err_size) : 0;
@@ -623,6 +623,7 @@ static void watcher_cycle(tb_check *c) {
 
 static const tb_check_ops ops_watcher = {.unit = "watcher",
                                          .state_bytes = sizeof(probe),
+                                         .watch = "value",
                                          .open = watcher_open,
                                          .cycle = watcher_cycle,
                                          .clear = probe_clear};

@@ -115,12 +115,16 @@ __attribute__((noinline, hot)) static void keep(tb_plan_probe *at, uint32_t plac
  * stands still. */
 static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
     static const uint8_t zeros[TB_PLAN_BLOCK];
-    const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
-    const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 59) % TB_PLAN_KEPT;
-    if (at->set[place] != set) {
-        keep(at, place, set, words);
+    if (at->has[TB_PLAN_SET]) {
+        const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
+        const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 59) % TB_PLAN_KEPT;
+        if (at->set[place] != set) {
+            keep(at, place, set, words);
+        }
+        for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
+            *(lot *)&at->woken[w] = *(const lot *)&at->kept[place * words + w];
+        }
     }
-    at->woken = &at->kept[place * words];
     if (at->has[TB_PLAN_CHANGE]) {
         const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
         for (uint32_t w = 0; changed != 0 && w < words; w += TB_PLAN_LOT) {
@@ -133,36 +137,26 @@ static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t w
     memcpy(at->before, at->block, TB_PLAN_BLOCK);
 }
 
-/* Blocks in which a signal has changed that wakes a check, a reset or a clock enable. In many cycles there are none, in
- * most of the others it is the same one as before: what the rest of them wakes is kept. */
+/* Blocks in which a signal has changed that wakes a check, a reset or a clock enable. In many cycles there are none. */
 static inline void look_at_blocks(tb_check_plan *p, uint32_t words) {
-    tb_plan_probe *const end = p->probe + p->probes, *last = NULL;
-    bool same = true;
-    for (tb_plan_probe *pair = p->probe; pair < end; pair += 2) {
+    bool any = false;
+    for (tb_plan_probe *pair = p->probe, *end = pair + p->probes; pair < end; pair += 2) {
         if (!any_bit(block_changes(&pair[0]) | block_changes(&pair[1]))) {
             continue;
         }
+        any = true;
         for (tb_plan_probe *at = pair; at < pair + 2; at++) {
             if (any_bit(block_changes(at))) {
                 look_at_block(p, at, words);
-                same = same && at == p->last;
-                last = at;
             }
         }
     }
-    if (last == NULL) {
-        return;
-    }
-    p->last = last;
-    for (uint32_t w = 0; w < words; w += TB_PLAN_LOT) {
-        lot *rest = (lot *)&p->rest.bit[w];
-        if (!same) {
-            *rest = *(const lot *)&p->always.bit[w];
-            for (const tb_plan_probe *at = p->probe; at < end; at++) {
-                *rest |= at != last ? *(const lot *)&at->woken[w] : (lot){0};
-            }
+    for (uint32_t w = 0; any && w < words; w += TB_PLAN_LOT) {
+        lot set = *(const lot *)&p->always.bit[w];
+        for (const uint64_t *woken = p->woken + w, *end = woken + p->sets * words; woken < end; woken += 2 * words) {
+            set |= *(const lot *)woken | *(const lot *)(woken + words);
         }
-        *(lot *)&p->set.bit[w] = *rest | *(const lot *)&last->woken[w];
+        *(lot *)&p->set.bit[w] = set;
     }
 }
 

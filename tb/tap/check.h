@@ -24,7 +24,9 @@ typedef struct tb_check_ops {
     const char *const *inputs; /* units whose output it consumes, NULL-terminated; NULL: none */
     size_t state_bytes;        /* of tb_check.state, which is zeroed */
     tb_port_list ports;        /* signals of its tap, found before open; TB_STATE(state, PORTS) says both */
-    const char *wake; /* its wake signals (tb_check_wake), "valid_i, ready_o"; NULL: none, or open names them */
+    /* its wake signals (tb_check_wake), "valid_i, ready_o", and those to watch (tb_check_watch); NULL: none, or open
+     * names them */
+    const char *wake, *watch;
     /*
      * A gate of clocks: which instances run while en_i of which of its taps is 1, up to one without a part. The checks
      * inside of them are called in these cycles only; names are components of their paths, inner ones come before those

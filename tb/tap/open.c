@@ -77,7 +77,7 @@ void *tb_check_memory(tb_checks *checks, size_t bytes) {
 
 /* What one instance of a unit has, the next one most likely has at the same places of its tap. */
 typedef struct tb_check_found {
-    tb_tap_places ports, wake, own;
+    tb_tap_places ports, wake, watch, own;
 } tb_check_found;
 
 /* The plan, all checks, and their states; counts the taps whose kind is known. 0 or -1. */
@@ -209,33 +209,44 @@ int tb_check_list(const tb_check *c, tb_ports ports, char *err, size_t err_size)
     return tb_tap_ports_as(c->tap, &c->all->found->own, ports, err, err_size);
 }
 
-static int open_check(tb_check *c, char *err, size_t err_size) {
-    tb_check_found *known = c->all->found;
-    const tb_check_ops *ops = c->ops;
-    tb_sig wake[TB_TAP_PLACES + 1];
-    const tb_ports woken = {.names = ops->wake, .sig = wake, .count = TB_TAP_PLACES + 1};
-    c->reset_n = tb_tap_find(c->tap, "rst_ni");
-    if (tb_tap_ports_as(c->tap, &known->ports, tb_ports_of(&ops->ports, c->state), err, err_size) != 0 ||
-        find_clock(c, err, err_size) != 0 || (ops->open != NULL && ops->open(c, err, err_size) != 0) ||
-        tb_tap_ports_as(c->tap, &known->wake, woken, err, err_size) != 0) {
+/* Calls tb_check_wake() or tb_check_watch() for each signal of a list. */
+static int add_wakes(tb_check *c, const char *names, tb_tap_places *known,
+                     int add(tb_check *c, tb_sig sig, char *err, size_t err_size), char *err, size_t err_size) {
+    tb_sig sig[TB_TAP_PLACES + 1];
+    const tb_ports list = {.names = names, .sig = sig, .count = TB_TAP_PLACES + 1};
+    if (tb_tap_ports_as(c->tap, known, list, err, err_size) != 0) {
         return -1;
     }
-    if (known->wake.count > TB_TAP_PLACES) {
-        return opt_fail(err, err_size, "%s: more than %u signals wake a check", ops->unit, TB_TAP_PLACES);
+    if (known->count > TB_TAP_PLACES) {
+        return opt_fail(err, err_size, "%s: more than %u signals wake a check", c->ops->unit, TB_TAP_PLACES);
     }
-    for (size_t i = 0; i < known->wake.count; i++) {
-        if (tb_check_wake(c, wake[i], err, err_size) != 0) {
+    for (size_t i = 0; i < known->count; i++) {
+        if (add(c, sig[i], err, err_size) != 0) {
             return -1;
         }
     }
     return 0;
 }
 
+static int open_check(tb_check *c, char *err, size_t err_size) {
+    tb_check_found *known = c->all->found;
+    const tb_check_ops *ops = c->ops;
+    c->reset_n = tb_tap_find(c->tap, "rst_ni");
+    if (tb_tap_ports_as(c->tap, &known->ports, tb_ports_of(&ops->ports, c->state), err, err_size) != 0 ||
+        find_clock(c, err, err_size) != 0 || (ops->open != NULL && ops->open(c, err, err_size) != 0)) {
+        return -1;
+    }
+    return (ops->wake != NULL && add_wakes(c, ops->wake, &known->wake, tb_check_wake, err, err_size) != 0) ||
+                   (ops->watch != NULL && add_wakes(c, ops->watch, &known->watch, tb_check_watch, err, err_size) != 0)
+               ? -1
+               : 0;
+}
+
 /* The instances of a unit, their states from `state` on. */
 static int open_unit(tb_checks *checks, const tb_check_ops *ops, const tb_tap_kind *kind, uint8_t *state, char *err,
                      size_t err_size) {
     tb_check_found *known = checks->found;
-    known->ports.names = known->wake.names = known->own.names = NULL;
+    known->ports.names = known->wake.names = known->watch.names = known->own.names = NULL;
     for (unsigned i = 0; i < kind->count; i++) {
         tb_check *c = &checks->check[checks->count++];
         *c = (tb_check){.ops = ops,

@@ -130,12 +130,20 @@ static void place_signals(tb_check_plan *p) {
     if (p->probes % 2 != 0) { /* one that looks at nothing */
         p->probe[p->probes++] = (tb_plan_probe){.block = p->probe[0].block};
     }
+    for (size_t i = 0; i < p->probes; i++) {
+        p->sets += p->probe[i].has[TB_PLAN_SET];
+    }
+    p->sets += p->sets % 2;
 }
 
 /* The rows of all probes: first those of the sets that are kept, of which the empty one is known. */
 static void fill_rows(tb_check_plan *p, uint64_t *next) {
+    uint64_t *woken = p->woken = next;
+    next += p->sets * p->words;
     for (tb_plan_probe *at = p->probe; at < p->probe + p->probes; at++) {
-        at->woken = at->kept = next;
+        at->woken = woken;
+        woken += at->has[TB_PLAN_SET] ? p->words : 0;
+        at->kept = next;
         next += TB_PLAN_KEPT * p->words;
         for (size_t use = 0; use < TB_PLAN_CONTROL; use++, next += TB_PLAN_BLOCK * p->words) {
             at->row[use] = next;
@@ -164,8 +172,8 @@ static int make_probes(tb_checks *checks) {
         return -1;
     }
     place_signals(p);
-    uint64_t *rows = (uint64_t *)tb_check_memory(checks, p->probes * (TB_PLAN_KEPT + TB_PLAN_CONTROL * TB_PLAN_BLOCK) *
-                                                             p->words * sizeof *rows);
+    const size_t each = TB_PLAN_KEPT + TB_PLAN_CONTROL * TB_PLAN_BLOCK;
+    uint64_t *rows = (uint64_t *)tb_check_memory(checks, (p->sets + p->probes * each) * p->words * sizeof *rows);
     if (rows == NULL) {
         return -1;
     }

@@ -41,8 +41,8 @@ typedef struct tb_plan_probe {
     uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
     uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
     const uint8_t *block;
-    const uint64_t *woken;  /* the checks that signals wake which are not 0, as in a map: a row of `kept` */
-    bool has[TB_PLAN_USES]; /* a signal that is looked at for this */
+    uint64_t *woken;                      /* the checks that signals wake which are not 0, as in a map */
+    bool has[TB_PLAN_USES];               /* a signal that is looked at for this */
     const uint64_t *row[TB_PLAN_CONTROL]; /* of a use: the checks that each byte wakes */
     /* The same sets of bytes occur again and again: these, a bit for each byte, and the checks that they wake. */
     uint64_t set[TB_PLAN_KEPT];
@@ -79,10 +79,10 @@ typedef struct tb_check_plan {
     tb_plan_wake *wake; /* ordered by address */
     size_t wakes;
     tb_plan_probe *probe;
-    size_t probes;             /* an even number */
-    tb_plan_map set;           /* those of `always`, and those that signals wake which are not 0 */
-    tb_plan_map rest;          /* the same without those of the block `last`, the last one that has changed */
-    const tb_plan_probe *last; /* NULL: none has */
+    size_t probes;   /* an even number */
+    tb_plan_map set; /* those of `always`, and those that signals wake which are not 0 */
+    uint64_t *woken; /* those of the probes that have such signals, one behind the other */
+    size_t sets;     /* so many, an even number */
     /* The memory range of all these signals. If it is smaller than a block, it is copied in every cycle, and blocks
      * refer to the copy. */
     const uint8_t *low;
