@@ -14,7 +14,8 @@ unchanged, so a Verilator with other code gives a slower model, but not a wrong 
 NAMES is a file with names of signals, one a line: what taps have under these names, and ports with these names, become
 the first of the model's variables, in this order: bytes, then wider ones. They are looked at in every cycle
 (tb/tap/plan.h), together. A name may have the tap's kind and a point before it; signals of one name are in the order of
-their instances. Behind the bytes come the clocks and resets, in the order in which an evaluation looks for edges.
+their instances, lane[2] before lane[10]. Behind the bytes come the clocks and resets, in the order in which an
+evaluation looks for edges.
 
 The runtime registers every public signal in maps whenever an instance is made, and that is a large part of making it.
 Where nothing else uses its scopes and all of the code that fills them has a known form, both go, and V<TOP>__vars.h
@@ -161,18 +162,23 @@ def rewrite(text, alias, types):
     return re.sub(rf'({OBJECT})({TAP})\b', use, text)
 
 
+def in_order(scope):
+    """A key that sorts scopes with the numbers in them as numbers: lane[2] before lane[10]."""
+    return [(int(part), b'') if part.isdigit() else (-1, part.encode()) for part in re.split(r'(\d+)', scope)]
+
+
 def places(types, alias, names):
     """{variable: sort key} of the signals with these names, and of clocks and resets. The latter have the order of the
     variables with their last values, so that all are copied together, and come behind the other bytes."""
     index = {name: i for i, name in enumerate(names)}
     clocks = [name.removeprefix(LAST) for name in types if name.startswith(LAST)]
-    clock = {name: (0, len(names) + i, '') for i, name in enumerate(clocks) if types.get(name) == SMALL[0]}
+    clock = {name: (0, len(names) + i, []) for i, name in enumerate(clocks) if types.get(name) == SMALL[0]}
     place = {}
 
     def put(variable, name, instance):
         near = index.get(instance.rpartition(TAP_NAME)[2] + '.' + name, index.get(name))
         if near is not None and types[variable] in SMALL:
-            key = (SMALL.index(types[variable]), near, instance)
+            key = (SMALL.index(types[variable]), near, in_order(instance))
             place[variable] = min(place.get(variable, key), key)
 
     for tap in types:
@@ -233,11 +239,6 @@ def var_of(insert, top):
     plain, around, word = found.groups()
     at = f'offsetof(V{top}___024root, {plain or around})' + (f' + {4 * int(word)}' if word else '')
     return name, bits, at
-
-
-def in_order(scope):
-    """A key that sorts scopes with the numbers in them as numbers: lane[2] before lane[10]."""
-    return [(int(part), b'') if part.isdigit() else (-1, part.encode()) for part in re.split(r'(\d+)', scope)]
 
 
 def table(code, top):

@@ -402,10 +402,10 @@ def test_tap_alias_order_of_instances(tmp_path):
     clock gates of a run together (tb/npu/score/clk_gate.c)."""
     header = "class V final {\n    // DESIGN SPECIFIC STATE\n" + "".join(
         f"    CData/*0:0*/ t__DOT__{i}__DOT__u_tap_g__DOT__{n};\n" for i, n in
-        (("u_c", "e"), ("u_a", "d"), ("u_b", "e"), ("u_a", "e"), ("u_c", "d"))) + "};\n"
+        (("u_c", "e"), ("u_a", "d"), ("u_10", "d"), ("u_b", "e"), ("u_2", "d"), ("u_a", "e"), ("u_c", "d"))) + "};\n"
     _, header = tap_alias(tmp_path, "", header, ["g.e", "d"])
-    assert re.findall(r"u_(\w)__DOT__u_tap_g__DOT__(\w);", header) == [
-        ("a", "e"), ("b", "e"), ("c", "e"), ("a", "d"), ("c", "d")]
+    assert re.findall(r"u_(\w+)__DOT__u_tap_g__DOT__(\w);", header) == [
+        ("a", "e"), ("b", "e"), ("c", "e"), ("2", "d"), ("10", "d"), ("a", "d"), ("c", "d")]
 
 
 def test_tap_alias_order_of_clocks(tmp_path):

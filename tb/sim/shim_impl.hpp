@@ -275,9 +275,8 @@ const tb_shim_var *shim_vars(void *handle, size_t *count, uintptr_t *base) {
         using scope_type = std::pair<const char *, const VerilatedScope *>;
         const VerilatedScopeNameMap &map = *inst->context->scopeNameMap();
         std::vector<scope_type> scopes(map.begin(), map.end());
-        std::sort(scopes.begin(), scopes.end(), [](const scope_type &a, const scope_type &b) {
-            return strverscmp(a.first, b.first) < 0;
-        });
+        std::sort(scopes.begin(), scopes.end(),
+                  [](const scope_type &a, const scope_type &b) { return strverscmp(a.first, b.first) < 0; });
         for (const scope_type &scope : scopes) {
             const VerilatedVarNameMap *vars = scope.second->varsp();
             if (!vars) {

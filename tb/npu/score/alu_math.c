@@ -34,7 +34,7 @@ typedef struct state {
     TB_SIGNALS(func, FUNC_PORTS);
     const tb_check *alu;
     uint64_t now, last_word; /* cycles; of the last word of a row, 0: none yet */
-    uint32_t due;            /* bit i: there will be a result in i cycles */
+    uint32_t due;            /* bit i: there is a result i cycles after `now` */
     entry ring[RING];        /* by the cycle of the result */
     bool waiting;            /* a word waits for its vector operand, which arrives a cycle later */
     uint32_t wx[LANES], wp, wq, wlanes;
@@ -45,15 +45,17 @@ typedef struct state {
 
 static int open(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    if (npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner, ACT_PORTS), err, err_size) != 0) {
-        return -1;
-    }
-    return npu_score_alu_bind(c, "alu_func", 0, TB_PORTS_OF(s->func, FUNC_PORTS), err, err_size);
+    return npu_score_alu_bind(c, "act", 0, TB_PORTS_OF(s->inner, ACT_PORTS), err, err_size) != 0 ||
+                   npu_score_alu_bind(c, "alu_func", 0, TB_PORTS_OF(s->func, FUNC_PORTS), err, err_size) != 0 ||
+                   tb_check_wake(c, s->inner.valid_i, err, err_size) != 0 ||
+                   tb_check_wake(c, s->func.valid_i, err, err_size) != 0
+               ? -1
+               : 0;
 }
 
 static void clear(tb_check *c) {
     state *s = (state *)c->state;
-    s->now = s->last_word = 0;
+    s->last_word = 0;
     s->due = 0;
     s->waiting = false;
 }
@@ -208,8 +210,8 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     s->alu = s->alu != NULL ? s->alu : npu_score_alu_whole(c);
     c->task = s->alu->task;
-    s->now++;
-    s->due >>= 1;
+    s->now = c->all->sim->cycle;
+    s->due >>= 1; /* when it was not called in the cycle before, there is none */
     if (s->waiting) {
         compute(s);
     }
@@ -217,11 +219,13 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     if (npu_score_b(s->valid_i) != 0) {
         take_word(s);
     }
+    c->again = s->waiting || s->due > 1 || (s->last_word != 0 && s->now - s->last_word <= MUL_SLOT);
 }
 
 const tb_check_ops npu_score_alu_math = {.unit = "alu_math",
                                          .inputs = (const char *const[]){"act", "alu_func", "alu_chan", NULL},
                                          TB_STATE(state, PORTS),
+                                         .wake = "valid_i, valid_o",
                                          .open = open,
                                          .clear = clear,
                                          .cycle = cycle};

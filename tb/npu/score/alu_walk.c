@@ -159,10 +159,12 @@ __attribute__((hot)) static void cycle(tb_check *c) {
         return;
     }
     any_cycle(c, s);
+    c->again = true;
 }
 
 const tb_check_ops npu_score_alu_walk = {.unit = "alu_walk",
                                          .inputs = (const char *const[]){"npu_regs", NULL},
                                          TB_STATE(state, PORTS),
+                                         .watch = "start_i, done_o, chunk_valid_o, chunk_ready_i",
                                          .clear = clear,
                                          .cycle = cycle};

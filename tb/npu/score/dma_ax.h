@@ -48,9 +48,9 @@ typedef struct npu_score_dma_burst {
 #define NPU_SCORE_DMA_ATTRIBUTES id_o, size_o, burst_o, lock_o, cache_o, prot_o, qos_o
 #define NPU_SCORE_DMA_ADDRESS valid_o, ready_i, addr_o, len_o
 #define NPU_SCORE_DMA_CHANNEL NPU_SCORE_DMA_ADDRESS, NPU_SCORE_DMA_ATTRIBUTES
-/* Wake signals of both sides; each adds its own. */
-#define NPU_SCORE_DMA_WAKE                                                                                             \
-    "flush_i, req_valid_i, req_ready_o, err_o, inflight_o, ev_beat_o, ev_burst_o, ev_wait_bus_o, "
+/* Signals to watch of both sides; each adds its own. */
+#define NPU_SCORE_DMA_WATCH                                                                                            \
+    "flush_i, idle_o, req_valid_i, req_ready_o, err_o, inflight_o, ev_beat_o, ev_burst_o, ev_wait_bus_o, "
 /* What every cycle uses comes first: two lines of the cache. */
 typedef struct npu_score_dma_ax {
     const uint8_t *base; /* of the places of signals */
@@ -67,6 +67,7 @@ typedef struct npu_score_dma_ax {
     uint32_t due;               /* pulses and errors; after the comparison those of the next cycle */
     uint32_t addressed;         /* the event that follows from an address on the channel */
     bool fresh;                 /* the last address on it was new there */
+    uint32_t due_now;           /* `due` before this comparison */
     uint8_t idle_req, all_idle; /* requesters that have no job in the queue and no burst in flight; all of them */
     uint32_t rest_addr, rest;   /* bytes of the oldest job in the queue that have no burst yet; 0: it has had none */
     uint64_t answered;          /* complete bursts; since the last reset */
@@ -163,8 +164,16 @@ static inline uint32_t npu_score_dma_differ(const npu_score_dma_ax *ax) {
 
 /* Those of this cycle are right: the ones of the next cycle begin with that of the address channel. */
 static inline void npu_score_dma_begin(npu_score_dma_ax *ax) {
+    ax->due_now = ax->due;
     ax->due = ax->addressed;
     ax->addressed = 0;
+}
+
+/* At the end of a cycle: nothing has happened on this side, and as long as the signals to watch stay as they are,
+ * nothing will; pulses are as in this cycle. */
+static inline bool npu_score_dma_steady(const npu_score_dma_ax *ax) {
+    return ax->due == ax->due_now && npu_score_dma_b(ax, ax->at.req_ready_o) == 0 && !npu_score_dma_dropping(ax) &&
+           (npu_score_dma_b(ax, ax->at.valid_o) == 0 || (ax->offered && !ax->fresh));
 }
 
 /* A beat of the oldest burst in flight has this response; it is the last one if `complete`. */

@@ -209,7 +209,9 @@ __attribute__((hot)) static void cycle(tb_check *c) {
         return;
     }
     npu_score_dma_begin(ax);
-    if (see(s, s->at.dat_valid_o) == 0) {
+    const uint32_t offered = see(s, s->at.dat_valid_o), arrives = see(s, s->at.rvalid_i) & see(s, s->at.rready_o);
+    const bool seen = s->seen;
+    if (offered == 0) {
         if (s->seen) {
             tb_check_fail(c, "data", s->words, NULL, "withdrawn", "a word that waits for ready");
         }
@@ -221,7 +223,7 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     }
     if (see(s, s->at.rvalid_i) == 0) {
         ax->due |= ax->flight != 0 ? DMA_EV_WAIT_BUS : 0;
-    } else if (see(s, s->at.rready_o) != 0) {
+    } else if (arrives != 0) {
         beat(c, s);
     }
     if (npu_score_dma_requests(c, ax) && s->left == 0) {
@@ -230,7 +232,8 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     if (npu_score_dma_dropping(ax)) {
         drop(s);
     }
-    c->again = (ax->works | ax->due | s->left) != 0;
+    /* otherwise it waits: for data of the bus, or for a requester that takes the word */
+    c->again = arrives != 0 || offered != (seen & s->seen) || !npu_score_dma_steady(ax);
 }
 
 static void finish(tb_check *c) {
@@ -247,7 +250,9 @@ static void finish(tb_check *c) {
 /* Addresses do not depend on data, so results computed from wrong data are not inputs here. */
 const tb_check_ops npu_score_dma_rd = {.unit = "dma_rd",
                                        TB_STATE(state, PORTS),
-                                       .wake = NPU_SCORE_DMA_WAKE "arvalid_o, ev_wait_user_o, dat_valid_o, rvalid_i",
+                                       .watch =
+                                           NPU_SCORE_DMA_WATCH "arvalid_o, arready_i, ev_wait_user_o, dat_valid_o, "
+                                                               "dat_ready_i, rvalid_i, rready_o",
                                        .open = open,
                                        .clear = clear,
                                        .cycle = cycle,

@@ -293,7 +293,9 @@ __attribute__((hot)) static void cycle(tb_check *c) {
         return;
     }
     npu_score_dma_begin(ax);
-    if (see(s, s->at.wvalid_o) != 0) {
+    const uint32_t offered = see(s, s->at.wvalid_o);
+    const bool seen = s->seen;
+    if (offered != 0) {
         beat(c, s);
     } else if (s->seen) {
         tb_check_fail(c, "data", s->sent, NULL, "withdrawn", "a beat that waits for ready");
@@ -302,8 +304,8 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     if (ready != 0) {
         take_word(c, s, ready, out);
     }
-    c->again = see(s, s->at.bvalid_i) != 0;
-    if (c->again) {
+    const bool answered = see(s, s->at.bvalid_i) != 0;
+    if (answered) {
         npu_score_dma_answer(ax, see(s, s->at.bresp_i), true);
     }
     if (npu_score_dma_requests(c, ax) && s->source_bit == 0) {
@@ -312,7 +314,9 @@ __attribute__((hot)) static void cycle(tb_check *c) {
     if (npu_score_dma_dropping(ax)) {
         drop(s);
     }
-    c->again |= (ax->works | ax->due | s->source_bit | s->seen) != 0;
+    /* otherwise it waits: for words, for the bus, or for responses */
+    c->again = answered || (ready & see(s, s->at.wdat_valid_i)) != 0 || offered != (seen & s->seen) ||
+               !npu_score_dma_steady(ax);
 }
 
 static void finish(tb_check *c) {
@@ -330,8 +334,9 @@ static void finish(tb_check *c) {
 const tb_check_ops npu_score_dma_wr = {.unit = "dma_wr",
                                        .inputs = (const char *const[]){"send_buf", NULL},
                                        TB_STATE(state, PORTS),
-                                       .wake = NPU_SCORE_DMA_WAKE
-                                       "awvalid_o, ev_wait_data_o, wdat_ready_o, wvalid_o, bvalid_i",
+                                       .watch = NPU_SCORE_DMA_WATCH
+                                       "awvalid_o, awready_i, ev_wait_data_o, wdat_ready_o, wdat_valid_i, wvalid_o, "
+                                       "wready_i, bvalid_i, bready_o, idle_req_o",
                                        .open = open,
                                        .clear = clear,
                                        .cycle = cycle,

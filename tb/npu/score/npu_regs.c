@@ -95,10 +95,11 @@ static bool no_write(void *ctx, uint32_t addr, const void *src, uint32_t bytes) 
 /* A change of a wire that calm() looks at is seen, unless the check is called in every cycle. */
 static int open_wires(tb_check *c, char *err, size_t err_size) {
     state *s = (state *)c->state;
-    const tb_sig set[] = {s->unit[GEMM].valid, s->unit[ALU].valid, s->unit[POOL].valid, s->unit[GEMM].done,
-                          s->unit[ALU].done,   s->unit[POOL].done, s->perf.snap_i,      s->perf.clear_i};
-    const tb_sig changed[] = {s->irq[0],         s->irq[1],          s->irq[2],    s->unit[GEMM].busy,
-                              s->unit[ALU].busy, s->unit[POOL].busy, s->perf.run_i};
+    const tb_sig set[] = {s->unit[GEMM].done, s->unit[ALU].done, s->unit[POOL].done, s->perf.snap_i, s->perf.clear_i};
+    const tb_sig changed[] = {s->irq[0],          s->irq[1],           s->irq[2],           s->unit[GEMM].busy,
+                              s->unit[ALU].busy,  s->unit[POOL].busy,  s->perf.run_i,       s->unit[GEMM].valid,
+                              s->unit[ALU].valid, s->unit[POOL].valid, s->unit[GEMM].ready, s->unit[ALU].ready,
+                              s->unit[POOL].ready};
     const tb_sig others[] = {s->srst_o, s->perf.clr_i, s->alu_result_we_i}; /* and with them .wake */
     npu_wire wire[COUNT(set) + COUNT(changed) + COUNT(others)];
     size_t n = 0;
@@ -262,6 +263,7 @@ static inline bool read_differs(const state *s) {
 typedef struct effect {
     uint32_t clear_irq, clear_err;
     bool start[UNITS], reset, snap, clear;
+    bool any; /* of these, or on the interrupts */
 } effect;
 
 /* Effect of the write that is executed in this cycle. */
@@ -283,6 +285,8 @@ static effect write_effect(state *s) {
             value &= ~en_mask[i]; /* the model of the registers must not execute it */
         }
     }
+    e.any = e.reset || e.snap || e.clear || e.start[0] || e.start[1] || e.start[2] || offset == NPU_REG_IRQ_STATUS ||
+            offset == NPU_REG_ERR || offset == NPU_REG_IRQ_ENABLE;
     if (offset != NPU_REG_CTRL) {
         cm_device_write(s->regs, offset, value, s->wr.strobes);
         s->irq_enable = offset == NPU_REG_IRQ_ENABLE ? cm_device_read(s->regs, offset) : s->irq_enable;
@@ -417,8 +421,8 @@ static void request_write(state *s) {
 }
 
 /*
- * No task is pending, and the interrupts have their final values: only the count enable depends on the units, and an
- * edge changes nothing but by an access.
+ * No task is pending but those that wait for their units, and the interrupts have their final values: only the count
+ * enable depends on the units, and an edge changes nothing but by an access.
  */
 __attribute__((noinline, hot)) static bool calm(const state *s) {
     if (s->resetting) {
@@ -428,27 +432,32 @@ __attribute__((noinline, hot)) static bool calm(const state *s) {
                    npu_score_b(s->perf.clear_i) | npu_score_b(s->alu_result_we_i) | *(const uint16_t *)s->bus_err_i.ptr;
     uint32_t busy = 0;
     for (uint32_t i = 0; i < UNITS; i++) {
-        any |= npu_score_b(s->unit[i].valid) | npu_score_b(s->unit[i].done) | s->slot[i].pending;
-        busy |= s->slot[i].present ? npu_score_b(s->unit[i].busy) : 0;
+        const uint32_t waits = offered(&s->slot[i]) && s->slot[i].compared && npu_score_b(s->unit[i].ready) == 0;
+        any |= (npu_score_b(s->unit[i].valid) ^ waits) | npu_score_b(s->unit[i].done) | (s->slot[i].pending ^ waits);
+        busy |= s->slot[i].present ? npu_score_b(s->unit[i].busy) | waits : 0;
     }
     const uint32_t irq = npu_score_b(s->irq[0]) | npu_score_b(s->irq[1]) << 1 | npu_score_b(s->irq[2]) << 2;
     return any == 0 && irq == (s->irq_status & s->irq_enable) && npu_score_b(s->perf.run_i) == (busy != 0);
 }
 
-/* Tasks and interrupts, and the effect of a write that is executed. */
-__attribute__((noinline, hot)) static void step_registers(tb_check *c, state *s, bool write) {
+/* Tasks and interrupts, and the effect of a write that is executed. True: nothing but a register has changed. */
+__attribute__((noinline, hot)) static bool step_registers(tb_check *c, state *s, bool write) {
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
         s->resetting = !(++s->reset_age >= SRST_CYCLES && npu_score_b(s->drained_i) != 0);
-        return;
+        return false;
     }
     const effect e = write ? write_effect(s) : (effect){0};
     compare_perf(c, s, &e);
+    if (s->calm && !e.any) {
+        return true;
+    }
     step_units(c, s, &e);
     if (e.reset) {
         s->resetting = true;
         s->reset_age = 0;
     }
+    return false;
 }
 
 /* Any cycle: writes, tasks, interrupts; with `look`, a wire of calm() has changed. */
@@ -467,8 +476,7 @@ __attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s, 
     step_read(s);
     const bool write = step_write(s);
     if (write || !s->calm) {
-        step_registers(c, s, write);
-        s->calm = false; /* not known */
+        s->calm = step_registers(c, s, write);
     }
     request_write(s);
     request_read(c, s, resetting);

@@ -6,9 +6,10 @@
  * ports of the NPU. A unit's clock runs from the valid of a task until four cycles after the last one is complete
  * (docs/npu/npu.md 4.5).
  *
- * What differs in most cycles is compared in each of them: levels, events, data. The handshakes are compared, and what
- * they say is carried is found, when one of their wires has changed (wires.h). A comparison only says that something
- * differs; then a function find_... compares once more, one wire after the other, and reports.
+ * What differs in most cycles is compared in each of them while something is accepted: events, data, levels. The
+ * handshakes are compared, and what they say is carried is found, when one of their wires has changed (wires.h). A
+ * comparison only says that something differs; then a function find_... compares once more, one wire after the other,
+ * and reports.
  */
 #include "npu_top.h"
 
@@ -133,7 +134,7 @@ static inline uint32_t unit_of(uint32_t id) {
     return id < 4 ? 0 : id - 3;
 }
 
-/* Compares the handshakes of requests for reads, and finds what they carry. True: there are some. */
+/* Compares the handshakes of requests for reads, and finds what they carry. True: some are accepted. */
 static bool read_requests(tb_check *c, state *s) {
     const channel *k = s->ch;
     const ends *u = s->unit;
@@ -153,7 +154,7 @@ static bool read_requests(tb_check *c, state *s) {
         carry(&s->rd_requests, "read bytes", ch, u->name, piece(k[ch].rd.req_bytes_i, id, BYTES),
               piece(u->rd_req_bytes_o, at, BYTES), BYTES);
     }
-    return valid != 0;
+    return ready != 0;
 }
 
 /* Which handshake of data that was read differs? */
@@ -177,26 +178,28 @@ static inline uint32_t of_both(tb_sig gemm, tb_sig alu, tb_sig pool) {
     return npu_score_b(gemm) | npu_score_b(alu) << 2 | npu_score_b(pool) << 4;
 }
 
-/* Compares the handshakes of data that was read. True: there is some. */
+/* Compares the handshakes of data that was read. True: some is taken. */
 __attribute__((noinline, hot)) static bool read_data(tb_check *c, const state *s) {
     const ends *u = s->unit;
     const uint32_t offered = of_both(u[0].rd_valid_i, u[1].rd_valid_i, u[2].rd_valid_i);
     const uint32_t ready = of_both(u[0].rd_ready_o, u[1].rd_ready_o, u[2].rd_ready_o);
-    uint32_t expected = 0, wrong = 0;
+    uint32_t expected = 0, wrong = 0, taken = 0;
     for (uint32_t ch = 0; ch < CHANNELS; ch++) {
         const channel *k = &s->ch[ch];
         const uint32_t valid = npu_score_b(k->rd.dat_valid_o), at = 2 * unit_of(*s->ids[ch]) + ch;
+        const uint32_t takes = npu_score_b(k->rd.dat_ready_i);
         expected |= valid << at;
-        wrong |= valid & (npu_score_b(k->rd.dat_ready_i) ^ ready >> at);
+        wrong |= valid & (takes ^ ready >> at);
+        taken |= valid & takes;
     }
     if (__builtin_expect((wrong | (offered ^ expected)) != 0, 0)) {
         find_handshake(c, s, 0);
         find_handshake(c, s, 1);
     }
-    return expected != 0;
+    return taken != 0;
 }
 
-/* The same for writes, and for words on their way through send_buf. */
+/* The same for writes, and for words on their way through send_buf. True: something is accepted. */
 static bool writes(tb_check *c, state *s) {
     const channel *k = s->ch;
     const ends *u = s->unit;
@@ -231,7 +234,7 @@ static bool writes(tb_check *c, state *s) {
                   piece(k[ch].send.rdata_o, id, WORD), WORD);
         }
     }
-    return (valid | offered | waiting | npu_score_b(k[0].wr.wdat_valid_i) | npu_score_b(k[1].wr.wdat_valid_i)) != 0;
+    return (ready | words | sent) != 0;
 }
 
 /* Links that carry something while a valid of the bus is 1. */
@@ -356,7 +359,7 @@ __attribute__((cold, noinline)) static void find_event(tb_check *c, const state 
     }
 }
 
-/* Compares the events and bursts in flight of the channels with those of the counters; returns the events. */
+/* Compares the events and bursts in flight of the channels with those of the counters; returns the beats and bursts. */
 static inline uint32_t events(tb_check *c, const state *s) {
     const uint32_t all = four_bytes(s->event);
     const uint32_t event = (all >> C(READ0_BEATS) & 0xfu) | (all >> C(READ0_BURSTS) & 0xfffu) << 4;
@@ -369,7 +372,7 @@ static inline uint32_t events(tb_check *c, const state *s) {
     if (__builtin_expect(((bits ^ event) | (bytes ^ four_bytes(at + EVENTS))) != 0 || s->sides.apart, 0)) {
         find_event(c, s);
     }
-    return event;
+    return event & 0xffu;
 }
 
 /* The requesters of data that GEMM sees, and the data, whether it is valid or not. */
@@ -427,10 +430,15 @@ static inline void compare_carried(tb_check *c, const state *s) {
 __attribute__((hot)) static void cycle(tb_check *c) {
     state *s = (state *)c->state;
     const uint32_t groups = npu_wires_groups(npu_wires_changed(&s->wires)) | s->first;
+    const uint32_t busy = groups | s->again; /* in this cycle, or in the one before */
     s->first = 0;
-    levels(c, s);
     const uint32_t bus = events(c, s) | *s->answered[0] | *s->answered[1];
-    words_read(c, s);
+    if ((busy & WRITES) != 0) {
+        levels(c, s);
+    }
+    if ((busy & DATA) != 0) {
+        words_read(c, s);
+    }
     if ((groups & DATA) != 0) {
         s->again = (s->again & ~(uint32_t)DATA) | (read_data(c, s) ? DATA : 0u);
     }

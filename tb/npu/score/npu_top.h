@@ -105,13 +105,14 @@ typedef struct side_by_side {
 #define PERF_PORTS perf_event_o, perf_level_o
 typedef struct state {
     npu_wires wires;
-    /* groups in which something is offered; STATES: the clocks need a look although no wire of theirs changes */
+    /* groups in which something is accepted; STATES: the clocks need a look although no wire of theirs changes */
     uint32_t again;
     uint32_t first;   /* groups to be compared although no wire changes: all in the first cycle */
     bool others;      /* something is in rd_requests or wr_requests, or some links are apart, */
     bool links_apart; /* of those with a `when` */
-    /* What is compared in every cycle. Levels of the counters, of send_buf, and as the units see them, by the number of
-     * their requester of writes; events of the counters; requesters of data, as GEMM sees them, and of dma_rd. */
+    /* What is compared whenever something was accepted. Levels of the counters, of send_buf, and as the units see them,
+     * by the number of their requester of writes; events of the counters; requesters of data, as GEMM sees them, and of
+     * dma_rd. */
     const uint16_t *level, *sent[CHANNELS], *seen[UNITS];
     const uint8_t *event, *gemm_ids, *ids[CHANNELS];
     const uint8_t *read[CHANNELS], *data[CHANNELS]; /* data, as the units see it, and of dma_rd */

@@ -100,31 +100,27 @@ typedef struct table {
     size_t count;
 } table;
 
-/* Signals of groups; and what calls the check, one of them that is not 0 or one that changes. NULL: they do not. */
-static int add(tb_check *c, table *t, uint8_t groups, int (*call)(tb_check *, tb_sig, char *, size_t),
-               const tb_sig *sig, size_t count, char *err, size_t err_size) {
+/* Signals whose changes call the check, to compare these groups. */
+static int watch(tb_check *c, table *t, uint8_t groups, const tb_sig *sig, size_t count, char *err, size_t err_size) {
     for (size_t i = 0; i < count; i++) {
         if (groups != 0) {
             t->wire[t->count++] = npu_wire_of(sig[i], groups);
         }
-        if (call != NULL && call(c, sig[i], err, err_size) != 0) {
+        if (tb_check_watch(c, sig[i], err, err_size) != 0) {
             return -1;
         }
     }
     return 0;
 }
 #define LIST(...) (const tb_sig[]){__VA_ARGS__}, sizeof((const tb_sig[]){__VA_ARGS__}) / sizeof(tb_sig)
-#define SET(groups, ...) add(c, t, groups, tb_check_wake, LIST(__VA_ARGS__), err, err_size)
-#define CHANGES(groups, ...) add(c, t, groups, tb_check_watch, LIST(__VA_ARGS__), err, err_size)
-#define ONLY(groups, ...) add(c, t, groups, NULL, LIST(__VA_ARGS__), err, err_size)
+#define WATCH(groups, ...) watch(c, t, groups, LIST(__VA_ARGS__), err, err_size)
 
 static int open_units(tb_check *c, const state *s, table *t, char *err, size_t err_size) {
-    int bad = CHANGES(STATES, s->srst_o, s->bus_err_i, s->drained_i) | ONLY(DATA, s->gemm_id);
+    int bad = WATCH(STATES, s->srst_o, s->bus_err_i, s->drained_i) | WATCH(DATA, s->gemm_id);
     for (const ends *u = s->unit; u < s->unit + UNITS; u++) {
-        bad |= SET(REQUESTS, u->rd_req_valid_o) | ONLY(REQUESTS, u->rd_req_ready_i) | SET(DATA, u->rd_valid_i) |
-               ONLY(DATA, u->rd_ready_o) | SET(WRITES, u->wr_req_valid_o, u->wr_valid_o) |
-               ONLY(WRITES, u->wr_req_ready_i, u->wr_ready_i) |
-               CHANGES(STATES, u->rst_ni, u->clock, u->task_valid_i, u->busy_o) | ONLY(STATES, u->wr_idle_i);
+        bad |= WATCH(REQUESTS, u->rd_req_valid_o, u->rd_req_ready_i) | WATCH(DATA, u->rd_valid_i, u->rd_ready_o) |
+               WATCH(WRITES, u->wr_req_valid_o, u->wr_req_ready_i, u->wr_valid_o, u->wr_ready_i) |
+               WATCH(STATES, u->rst_ni, u->clock, u->task_valid_i, u->busy_o, u->wr_idle_i);
     }
     return bad;
 }
@@ -132,16 +128,17 @@ static int open_units(tb_check *c, const state *s, table *t, char *err, size_t e
 static int open_channels(tb_check *c, const state *s, table *t, char *err, size_t err_size) {
     int bad = 0;
     for (const channel *k = s->ch; k < s->ch + CHANNELS; k++) {
-        bad |= SET(REQUESTS, k->rd.req_valid_i) | ONLY(REQUESTS, k->rd.req_ready_o) | SET(DATA, k->rd.dat_valid_o) |
-               ONLY(DATA, k->rd.dat_ready_i) |
-               SET(WRITES, k->wr.req_valid_i, k->wr.wdat_valid_i, k->send.wvalid_i, k->send.rvalid_o) |
-               ONLY(WRITES, k->wr.req_ready_o, k->send.wready_o, k->send.rready_i) |
-               SET(0, k->rd.arvalid_o, k->bus.rvalid, k->wr.awvalid_o, k->wr.wvalid_o, k->bus.bvalid) |
-               CHANGES(STATES, k->rd.flush_i, k->wr.flush_i, k->send.rst_ni, k->rd.idle_o, k->wr.idle_o, k->rd.err_o,
-                       k->wr.err_o) |
-               ONLY(STATES, k->wr.idle_req_o);
+        bad |= WATCH(REQUESTS, k->rd.req_valid_i, k->rd.req_ready_o) |
+               WATCH(DATA, k->rd.dat_valid_o, k->rd.dat_ready_i) |
+               WATCH(WRITES, k->wr.req_valid_i, k->wr.req_ready_o, k->send.wvalid_i, k->send.wready_o, k->send.rvalid_o,
+                     k->send.rready_i) |
+               WATCH(0, k->wr.wdat_valid_i, k->bus.bvalid, k->rd.ev_beat_o, k->wr.ev_beat_o, k->rd.ev_burst_o,
+                     k->wr.ev_burst_o, k->rd.ev_wait_bus_o, k->rd.ev_wait_user_o, k->wr.ev_wait_bus_o,
+                     k->wr.ev_wait_data_o, k->rd.inflight_o, k->wr.inflight_o) |
+               WATCH(STATES, k->rd.flush_i, k->wr.flush_i, k->send.rst_ni, k->rd.idle_o, k->wr.idle_o, k->rd.err_o,
+                     k->wr.err_o, k->wr.idle_req_o);
         for (const link *l = k->link; l < k->link + k->plain; l++) {
-            bad |= CHANGES(STATES, l->got, l->expected);
+            bad |= WATCH(STATES, l->got, l->expected);
         }
     }
     return bad;
@@ -175,7 +172,7 @@ static void open_events(state *s) {
     }
 }
 
-/* What is compared in every cycle. */
+/* What is compared whenever something was accepted. */
 static void open_always(state *s) {
     s->level = (const uint16_t *)s->perf.perf_level_o.ptr;
     s->event = (const uint8_t *)s->perf.perf_event_o.ptr;

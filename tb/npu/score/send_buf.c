@@ -169,8 +169,8 @@ __attribute__((hot)) static void cycle(tb_check *c) {
         return;
     }
     const uint32_t waiting = rready & ~rvalid & s->has_words, writes = wvalid & wready, reads = rvalid & rready;
-    /* levels and free space change with words only, one cycle later */
-    c->again = (writes | rready) != 0;
+    /* levels and free space change with words only, one cycle later; otherwise nothing does until a signal changes */
+    c->again = (writes | reads | waiting) != 0;
     if (((rready ^ s->served) | waiting) != 0) {
         check_time(c, s, rready, waiting);
     }
@@ -201,7 +201,7 @@ const tb_check_ops npu_score_send_buf = {
     .unit = "send_buf",
     .inputs = (const char *const[]){"post", "requant", "transpose", "alu", "alu_chan", "pool", "pool_out", NULL},
     TB_STATE(state, PORTS),
-    .wake = "wvalid_i, rvalid_o, rready_i",
+    .watch = "wvalid_i, wready_o, rvalid_o, rready_i",
     .open = open,
     .clear = clear,
     .cycle = cycle,

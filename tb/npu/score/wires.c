@@ -1,7 +1,5 @@
 #include "wires.h"
 
-#define STEP 2 /* the number of blocks is a multiple of it */
-
 __attribute__((hot)) static int by_place(const void *a, const void *b) {
     const npu_wire *x = (const npu_wire *)a, *y = (const npu_wire *)b;
     return x->at < y->at ? -1 : x->at > y->at;
@@ -23,7 +21,8 @@ static const uint8_t *begin(const uint8_t *at, const uint8_t *end, const uint8_t
 }
 
 int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
-    w->block = w->end = (npu_wires_block *)calloc(count + STEP - 1, sizeof *w->block); /* one for each is enough */
+    w->block = w->end =
+        (npu_wires_block *)calloc(count + NPU_WIRES_STEP - 1, sizeof *w->block); /* one for each is enough */
     if (w->block == NULL) {
         return -1;
     }
@@ -44,7 +43,7 @@ int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
             }
         }
     }
-    for (; (w->end - w->block) % STEP != 0; w->end++) { /* of no signal */
+    for (; (w->end - w->block) % NPU_WIRES_STEP != 0; w->end++) { /* of no signal */
         w->end->at = w->block->at;
     }
     return 0;
@@ -52,20 +51,4 @@ int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count) {
 
 void npu_wires_close(npu_wires *w) {
     free(w->block);
-}
-
-__attribute__((hot)) uint64_t npu_wires_changed(npu_wires *w) {
-    typedef uint64_t lot __attribute__((vector_size(NPU_WIRES_BLOCK)));
-    lot found = {0};
-    for (npu_wires_block *b = w->block; b < w->end; b += STEP) {
-#pragma GCC unroll 2
-        for (uint32_t k = 0; k < STEP; k++) {
-            const npu_wires_lot now = *(const npu_wires_lot *)b[k].at;
-            found |= (lot)(~(npu_wires_lot)(now == b[k].before) & b[k].group);
-            b[k].before = now;
-        }
-    }
-    typedef uint64_t half __attribute__((vector_size(NPU_WIRES_BLOCK / 2)));
-    const half both = (half){found[0], found[1]} | (half){found[2], found[3]};
-    return both[0] | both[1];
 }

@@ -10,6 +10,7 @@
 #include "score.h"
 
 #define NPU_WIRES_BLOCK 32u /* bytes looked at together */
+#define NPU_WIRES_STEP 2    /* the number of blocks is a multiple of it */
 typedef uint8_t npu_wires_lot __attribute__((vector_size(NPU_WIRES_BLOCK), aligned(1), may_alias));
 
 /* Where a block is in the design; of each byte: the groups of its signals, and its value at the last look. */
@@ -41,7 +42,21 @@ int npu_wires_open(npu_wires *w, npu_wire *wire, size_t count);
 void npu_wires_close(npu_wires *w);
 
 /* Not 0: a signal has changed since the last look; at the first one perhaps. npu_wires_groups(): their groups. */
-uint64_t npu_wires_changed(npu_wires *w);
+static inline uint64_t npu_wires_changed(npu_wires *w) {
+    typedef uint64_t lot __attribute__((vector_size(NPU_WIRES_BLOCK)));
+    lot found = {0};
+    for (npu_wires_block *b = w->block; b < w->end; b += NPU_WIRES_STEP) {
+#pragma GCC unroll 2
+        for (uint32_t k = 0; k < NPU_WIRES_STEP; k++) {
+            const npu_wires_lot now = *(const npu_wires_lot *)b[k].at;
+            found |= (lot)(~(npu_wires_lot)(now == b[k].before) & b[k].group);
+            b[k].before = now;
+        }
+    }
+    typedef uint64_t half __attribute__((vector_size(NPU_WIRES_BLOCK / 2)));
+    const half both = (half){found[0], found[1]} | (half){found[2], found[3]};
+    return both[0] | both[1];
+}
 
 static inline uint32_t npu_wires_groups(uint64_t changed) {
     changed |= changed >> 32;
