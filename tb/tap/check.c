@@ -24,72 +24,48 @@ static void clear_domain(tb_checks *checks, const tb_plan_domain *d) {
 /* Words of bitmaps in one vector register, where the machine has them. */
 typedef uint64_t lot __attribute__((vector_size(8 * TB_PLAN_LOT), aligned(8), may_alias));
 
-/* Bytes of the design in one vector register. */
-#if defined __AVX512F__
-#define PART 64u
-#elif defined __AVX2__
-#define PART 32u
-#else
-#define PART 16u
-#endif
-typedef uint64_t part __attribute__((vector_size(PART), aligned(1), may_alias));
-_Static_assert(TB_PLAN_BLOCK % PART == 0, "a block is a number of whole registers");
-
-static inline bool any_bit(part b) {
-#if defined __AVX512F__
-    return _mm512_test_epi64_mask((__m512i)b, (__m512i)b) != 0;
-#elif defined __AVX2__
-    return _mm256_testz_si256((__m256i)b, (__m256i)b) == 0;
-#else
-    return (b[0] | b[1]) != 0;
-#endif
-}
-
-/* In what a block differs from the cycle before, of all that it is looked at for. */
-static inline part block_changes(const tb_plan_probe *at) {
-    part differ = {0};
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += PART) {
-        differ |= (*(const part *)(at->block + i) ^ *(const part *)(at->before + i)) & *(const part *)(at->any + i);
-    }
-    return differ;
-}
-
-/* A bit for each byte of the block that differs from `before` in a bit of the mask. */
-static inline uint64_t bytes_differ(const uint8_t *block, const uint8_t *before, const uint8_t *mask) {
-    uint64_t set = 0;
+/* A bit for each byte of the block that differs from `before`. */
+static inline uint64_t bytes_differ(const uint8_t *block, const uint8_t *before) {
+    uint64_t differ = 0;
 #if defined __AVX512BW__
-    const __m512i differ = _mm512_xor_si512(_mm512_loadu_si512(block), _mm512_loadu_si512(before));
-    set = _mm512_test_epi8_mask(differ, _mm512_loadu_si512(mask));
+    differ = _mm512_cmpneq_epi8_mask(_mm512_loadu_si512(block), _mm512_loadu_si512(before));
 #elif defined __AVX2__
     for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 32) {
-        const __m256i differ = _mm256_xor_si256(_mm256_loadu_si256((const __m256i_u *)(block + i)),
-                                                _mm256_loadu_si256((const __m256i_u *)(before + i)));
-        const __m256i both = _mm256_and_si256(differ, _mm256_loadu_si256((const __m256i_u *)(mask + i)));
-        const uint32_t zero = (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(both, _mm256_setzero_si256()));
-        set |= (uint64_t)(uint32_t)~zero << i;
+        const __m256i same = _mm256_cmpeq_epi8(_mm256_loadu_si256((const __m256i_u *)(block + i)),
+                                               _mm256_loadu_si256((const __m256i_u *)(before + i)));
+        differ |= (uint64_t)(uint32_t)~_mm256_movemask_epi8(same) << i;
     }
 #elif defined __SSE2__
     for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 16) {
-        const __m128i differ = _mm_xor_si128(_mm_loadu_si128((const __m128i_u *)(block + i)),
-                                             _mm_loadu_si128((const __m128i_u *)(before + i)));
-        const __m128i both = _mm_and_si128(differ, _mm_loadu_si128((const __m128i_u *)(mask + i)));
-        const uint32_t zero = (uint32_t)_mm_movemask_epi8(_mm_cmpeq_epi8(both, _mm_setzero_si128()));
-        set |= (uint64_t)(~zero & 0xffffu) << i;
+        const __m128i same = _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i_u *)(block + i)),
+                                            _mm_loadu_si128((const __m128i_u *)(before + i)));
+        differ |= (uint64_t)(~(uint32_t)_mm_movemask_epi8(same) & 0xffffu) << i;
     }
 #else
-    const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f);
-    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i += 8) {
-        uint64_t now, then, bits;
-        memcpy(&now, block + i, sizeof now);
-        memcpy(&then, before + i, sizeof then);
-        memcpy(&bits, mask + i, sizeof bits);
-        now = (now ^ then) & bits;
-        /* the lowest bit of each byte: is one of it set? */
-        now = ((((now & low) + low) | now) & ~low) >> 7;
-        set |= (now * UINT64_C(0x0102040810204080)) >> 56 << i; /* side by side, without carries */
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i++) {
+        differ |= (uint64_t)(block[i] != before[i]) << i;
     }
 #endif
-    return set;
+    return differ;
+}
+
+/* A bit for each byte of the block that has a bit of the mask. */
+static inline uint64_t bytes_set(const uint8_t *block, const uint8_t *mask) {
+#if defined __AVX512BW__
+    return _mm512_test_epi8_mask(_mm512_loadu_si512(block), _mm512_loadu_si512(mask));
+#else
+    static const uint8_t zeros[TB_PLAN_BLOCK];
+    uint8_t both[TB_PLAN_BLOCK];
+    for (uint32_t i = 0; i < TB_PLAN_BLOCK; i++) {
+        both[i] = block[i] & mask[i];
+    }
+    return bytes_differ(both, zeros);
+#endif
+}
+
+/* In which bytes a block differs from the cycle before, of all that it is looked at for. */
+static inline uint64_t block_changes(const tb_plan_probe *at) {
+    return bytes_differ(at->block, at->before) & at->any;
 }
 
 /* Adds the checks that these bytes wake: one lot of words of their rows. */
@@ -111,12 +87,11 @@ __attribute__((noinline, hot)) static void keep(tb_plan_probe *at, uint32_t plac
     }
 }
 
-/* A block differs: the checks that its signals wake. A change is noted, and not forgotten where the clock of a check
- * stands still. */
-static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t words) {
-    static const uint8_t zeros[TB_PLAN_BLOCK];
-    if (at->has[TB_PLAN_SET]) {
-        const uint64_t set = bytes_differ(at->block, zeros, at->mask[TB_PLAN_SET]);
+/* These bytes of a block differ: the checks that its signals wake. A change is noted, and not forgotten where the clock
+ * of a check stands still. */
+static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint64_t changed, uint32_t words) {
+    if ((changed & at->bytes[TB_PLAN_SET]) != 0) {
+        const uint64_t set = bytes_set(at->block, at->mask);
         const uint32_t place = (uint32_t)(set * UINT64_C(0x9e3779b97f4a7c15) >> 59) % TB_PLAN_KEPT;
         if (at->set[place] != set) {
             keep(at, place, set, words);
@@ -125,15 +100,11 @@ static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t w
             *(lot *)&at->woken[w] = *(const lot *)&at->kept[place * words + w];
         }
     }
-    if (at->has[TB_PLAN_CHANGE]) {
-        const uint64_t changed = bytes_differ(at->block, at->before, at->mask[TB_PLAN_CHANGE]);
-        for (uint32_t w = 0; changed != 0 && w < words; w += TB_PLAN_LOT) {
-            add_rows(at->row[TB_PLAN_CHANGE] + w, changed, words, &p->again.bit[w]);
-        }
+    const uint64_t watched = changed & at->bytes[TB_PLAN_CHANGE];
+    for (uint32_t w = 0; watched != 0 && w < words; w += TB_PLAN_LOT) {
+        add_rows(at->row[TB_PLAN_CHANGE] + w, watched, words, &p->again.bit[w]);
     }
-    if (at->has[TB_PLAN_CONTROL] && bytes_differ(at->block, at->before, at->mask[TB_PLAN_CONTROL]) != 0) {
-        p->look = true;
-    }
+    p->look = p->look || (changed & at->bytes[TB_PLAN_CONTROL]) != 0;
     memcpy(at->before, at->block, TB_PLAN_BLOCK);
 }
 
@@ -141,13 +112,14 @@ static inline void look_at_block(tb_check_plan *p, tb_plan_probe *at, uint32_t w
 static inline void look_at_blocks(tb_check_plan *p, uint32_t words) {
     bool any = false;
     for (tb_plan_probe *pair = p->probe, *end = pair + p->probes; pair < end; pair += 2) {
-        if (!any_bit(block_changes(&pair[0]) | block_changes(&pair[1]))) {
+        const uint64_t changed[2] = {block_changes(&pair[0]), block_changes(&pair[1])};
+        if ((changed[0] | changed[1]) == 0) {
             continue;
         }
         any = true;
-        for (tb_plan_probe *at = pair; at < pair + 2; at++) {
-            if (any_bit(block_changes(at))) {
-                look_at_block(p, at, words);
+        for (uint32_t i = 0; i < 2; i++) {
+            if (changed[i] != 0) {
+                look_at_block(p, &pair[i], changed[i], words);
             }
         }
     }

@@ -90,15 +90,14 @@ static const uint8_t *block_of(const tb_check_plan *p, const tb_plan_wake *w) {
     return p->span < TB_PLAN_BLOCK ? p->low : word < last ? word : last;
 }
 
-/* Can the probe have this signal? It must be in the block, and a byte has one mask for each use. */
+/* Can the probe have this signal? It must be in the block, and a byte has one mask. */
 static bool takes(const tb_plan_probe *probe, const tb_plan_wake *w) {
-    const uint8_t *mask = probe->mask[w->use];
     if (w->ptr < probe->block || w->ptr + w->bytes > probe->block + TB_PLAN_BLOCK) {
         return false;
     }
     const size_t at = (size_t)(w->ptr - probe->block);
-    for (size_t i = at; i < at + w->bytes; i++) {
-        if (mask[i] != 0 && mask[i] != w->byte_bits) {
+    for (size_t i = at; i < at + w->bytes && w->use == TB_PLAN_SET; i++) {
+        if (probe->mask[i] != 0 && probe->mask[i] != w->byte_bits) {
             return false;
         }
     }
@@ -122,16 +121,16 @@ static void place_signals(tb_check_plan *p) {
         w->probe = (uint32_t)probe_of(p, w);
         tb_plan_probe *probe = &p->probe[w->probe];
         for (size_t at = (size_t)(w->ptr - probe->block), end = at + w->bytes; at < end; at++) {
-            probe->mask[w->use][at] = w->byte_bits;
-            probe->any[at] |= w->byte_bits;
+            probe->mask[at] = w->use == TB_PLAN_SET ? w->byte_bits : probe->mask[at];
+            probe->bytes[w->use] |= UINT64_C(1) << at;
+            probe->any |= UINT64_C(1) << at;
         }
-        probe->has[w->use] = true;
     }
     if (p->probes % 2 != 0) { /* one that looks at nothing */
         p->probe[p->probes++] = (tb_plan_probe){.block = p->probe[0].block};
     }
     for (size_t i = 0; i < p->probes; i++) {
-        p->sets += p->probe[i].has[TB_PLAN_SET];
+        p->sets += p->probe[i].bytes[TB_PLAN_SET] != 0;
     }
     p->sets += p->sets % 2;
 }
@@ -142,7 +141,7 @@ static void fill_rows(tb_check_plan *p, uint64_t *next) {
     next += p->sets * p->words;
     for (tb_plan_probe *at = p->probe; at < p->probe + p->probes; at++) {
         at->woken = woken;
-        woken += at->has[TB_PLAN_SET] ? p->words : 0;
+        woken += at->bytes[TB_PLAN_SET] != 0 ? p->words : 0;
         at->kept = next;
         next += TB_PLAN_KEPT * p->words;
         for (size_t use = 0; use < TB_PLAN_CONTROL; use++, next += TB_PLAN_BLOCK * p->words) {

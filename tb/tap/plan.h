@@ -37,17 +37,17 @@ typedef struct tb_plan_wake {
  * cycles. Begins with a line of the cache.
  */
 typedef struct tb_plan_probe {
-    _Alignas(TB_CHECK_LINE) uint8_t any[TB_PLAN_BLOCK]; /* bits that any of the uses has */
-    uint8_t before[TB_PLAN_BLOCK];                      /* the block in the cycle before */
-    uint8_t mask[TB_PLAN_USES][TB_PLAN_BLOCK];
+    _Alignas(TB_CHECK_LINE) uint8_t before[TB_PLAN_BLOCK]; /* the block in the cycle before */
     const uint8_t *block;
+    uint64_t any, bytes[TB_PLAN_USES];    /* a bit for each byte that is looked at, at all and for this */
     uint64_t *woken;                      /* the checks that signals wake which are not 0, as in a map */
-    bool has[TB_PLAN_USES];               /* a signal that is looked at for this */
     const uint64_t *row[TB_PLAN_CONTROL]; /* of a use: the checks that each byte wakes */
+    uint8_t mask[TB_PLAN_BLOCK];          /* bits that wake a check while they are set */
     /* The same sets of bytes occur again and again: these, a bit for each byte, and the checks that they wake. */
-    uint64_t set[TB_PLAN_KEPT];
     uint64_t *kept;
+    uint64_t set[TB_PLAN_KEPT];
 } tb_plan_probe;
+_Static_assert(sizeof(void *) != 8 || offsetof(tb_plan_probe, mask) == 2 * TB_CHECK_LINE, "what the search looks at");
 
 /* Checks that share reset and clock. */
 typedef struct tb_plan_domain {
