@@ -273,16 +273,16 @@ const tb_shim_var *shim_vars(void *handle, size_t *count, uintptr_t *base) {
     shim_inst *inst = shim_cast(handle);
     if (inst->vars.empty()) {
         using scope_type = std::pair<const char *, const VerilatedScope *>;
-        const VerilatedScopeNameMap &map = *inst->context->scopeNameMap();
-        std::vector<scope_type> scopes(map.begin(), map.end());
+        std::vector<scope_type> scopes;
+        for (const auto &scope : *inst->context->scopeNameMap()) {
+            if (scope.second->varsp()) {
+                scopes.emplace_back(scope.first, scope.second);
+            }
+        }
         std::sort(scopes.begin(), scopes.end(),
                   [](const scope_type &a, const scope_type &b) { return strverscmp(a.first, b.first) < 0; });
         for (const scope_type &scope : scopes) {
-            const VerilatedVarNameMap *vars = scope.second->varsp();
-            if (!vars) {
-                continue;
-            }
-            for (const auto &var : *vars) {
+            for (const auto &var : *scope.second->varsp()) {
                 if (var.second.udims() == 0 && !var.second.isParam()) {
                     inst->vars.push_back({scope.first, var.first, static_cast<uint32_t>(shim_bits(var.second, 0)),
                                           reinterpret_cast<uintptr_t>(var.second.datap())});
