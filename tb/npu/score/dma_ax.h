@@ -169,8 +169,8 @@ static inline void npu_score_dma_begin(npu_score_dma_ax *ax) {
     ax->addressed = 0;
 }
 
-/* At the end of a cycle: nothing has happened on this side, no burst is due, and as long as the signals to watch stay as
- * they are, nothing will; pulses are as in this cycle. */
+/* At the end of a cycle: nothing has happened on this side, no burst is due, and nothing will happen as long as the
+ * signals to watch stay as they are; pulses are as in this cycle. */
 static inline bool npu_score_dma_steady(const npu_score_dma_ax *ax) {
     return ax->due == ax->due_now && npu_score_dma_b(ax, ax->at.req_ready_o) == 0 && !npu_score_dma_dropping(ax) &&
            (npu_score_dma_b(ax, ax->at.valid_o) == 0 ? ax->queue == 0 || ax->flight >= DMA_EASY
