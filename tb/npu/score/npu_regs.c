@@ -263,7 +263,6 @@ static inline bool read_differs(const state *s) {
 typedef struct effect {
     uint32_t clear_irq, clear_err;
     bool start[UNITS], reset, snap, clear;
-    bool any; /* of these, or on the interrupts */
 } effect;
 
 /* Effect of the write that is executed in this cycle. */
@@ -285,8 +284,6 @@ static effect write_effect(state *s) {
             value &= ~en_mask[i]; /* the model of the registers must not execute it */
         }
     }
-    e.any = e.reset || e.snap || e.clear || e.start[0] || e.start[1] || e.start[2] || offset == NPU_REG_IRQ_STATUS ||
-            offset == NPU_REG_ERR || offset == NPU_REG_IRQ_ENABLE;
     if (offset != NPU_REG_CTRL) {
         cm_device_write(s->regs, offset, value, s->wr.strobes);
         s->irq_enable = offset == NPU_REG_IRQ_ENABLE ? cm_device_read(s->regs, offset) : s->irq_enable;
@@ -440,24 +437,20 @@ __attribute__((noinline, hot)) static bool calm(const state *s) {
     return any == 0 && irq == (s->irq_status & s->irq_enable) && npu_score_b(s->perf.run_i) == (busy != 0);
 }
 
-/* Tasks and interrupts, and the effect of a write that is executed. True: nothing but a register has changed. */
-__attribute__((noinline, hot)) static bool step_registers(tb_check *c, state *s, bool write) {
+/* Tasks and interrupts, and the effect of a write that is executed. */
+__attribute__((noinline, hot)) static void step_registers(tb_check *c, state *s, bool write) {
     if (s->resetting) { /* writes and events are lost */
         reset_registers(s);
         s->resetting = !(++s->reset_age >= SRST_CYCLES && npu_score_b(s->drained_i) != 0);
-        return false;
+        return;
     }
     const effect e = write ? write_effect(s) : (effect){0};
     compare_perf(c, s, &e);
-    if (s->calm && !e.any) {
-        return true;
-    }
     step_units(c, s, &e);
     if (e.reset) {
         s->resetting = true;
         s->reset_age = 0;
     }
-    return false;
 }
 
 /* Any cycle: writes, tasks, interrupts; with `look`, a wire of calm() has changed. */
@@ -476,7 +469,8 @@ __attribute__((noinline, hot)) static void general_cycle(tb_check *c, state *s, 
     step_read(s);
     const bool write = step_write(s);
     if (write || !s->calm) {
-        s->calm = step_registers(c, s, write);
+        step_registers(c, s, write);
+        s->calm = false; /* not known */
     }
     request_write(s);
     request_read(c, s, resetting);
