@@ -46,37 +46,37 @@ module mesh #(
 );
 
   localparam int unsigned Pes = N * N;
-  localparam int unsigned Size = 2 * N * N;  // a power of two; the slots from Pes on feed row 0
+  // Sizes are powers of two, so that no index needs a comparison; arrays of which a part is unused lie badly in the
+  // first-level cache of a simulator.
+  localparam int unsigned Fed = 2 * N * N;  // of arrays whose slots from Pes on feed row 0
 
   // PE state
-  logic [ 7:0] a0[Size];  // activations at the PE
-  logic [ 7:0] a1[Size];
-  logic [ 7:0] sm[Size];  // sel as a byte mask
-  logic [ 7:0] w1[Size];  // weight registers
-  logic [ 7:0] w2[Size];
-  logic [ 7:0] wi[Size];  // weight at the PE's upper input
-  logic [ 7:0] pm[Size];  // p as a byte mask
-  logic [31:0] s0[Size];  // partial sums leaving the PE
-  logic [31:0] s1[Size];
+  logic [ 7:0] a0[Pes];  // activations at the PE
+  logic [ 7:0] a1[Pes];
+  logic [ 7:0] sm[Pes];  // sel as a byte mask
+  logic [ 7:0] w1[Pes];  // weight registers
+  logic [ 7:0] w2[Pes];
+  logic [ 7:0] wi[Pes];  // weight at the PE's upper input
+  logic [ 7:0] pm[Fed];  // p as a byte mask
+  logic [31:0] s0[Fed];  // partial sums leaving the PE
+  logic [31:0] s1[Fed];
   // skew registers: row r (column c) occupies N entries and is entered at entry r (c)
-  logic [ 7:0] k0[Size];
-  logic [ 7:0] k1[Size];
-  logic [ 7:0] kw[Size];
-  logic [ 7:0] ks[Size];
-  logic [ 7:0] kp[Size];
-  // values between two loops of one cycle
-  logic [ 7:0] ws[Size];
-  logic [ 7:0] wo[Size];
+  logic [ 7:0] k0[Pes];
+  logic [ 7:0] k1[Pes];
+  logic [ 7:0] kw[Pes];
+  logic [ 7:0] ks[Pes];
+  logic [ 7:0] kp[Pes];
+  // values between two loops of one cycle: weights that multiply, then those that leave the PEs
+  logic [ 7:0] wv[Fed];
   // EnInt16: high bytes of the weight registers; wgt_wide and act_wide as byte masks, and their skew registers
-  logic [ 7:0] h1[Size];
-  logic [ 7:0] h2[Size];
-  logic [ 7:0] lm[Size];
-  logic [ 7:0] xm[Size];
-  logic [ 7:0] kl[Size];
-  logic [ 7:0] kx[Size];
-  logic [ 7:0] hs[Size];
-  logic [ 7:0] ho[Size];
-  logic [ 7:0] hn[Size];
+  logic [ 7:0] h1[Pes];
+  logic [ 7:0] h2[Pes];
+  logic [ 7:0] lm[Fed];
+  logic [ 7:0] xm[Pes];
+  logic [ 7:0] kl[Pes];
+  logic [ 7:0] kx[Pes];
+  logic [ 7:0] hv[Pes];
+  logic [ 7:0] hn[Pes];
 
   // bytes of the inputs, by constant selection: in a loop a simulator computes their places
   logic [ 7:0] in0[N];
@@ -93,38 +93,38 @@ module mesh #(
       // The loops have no conditions of their own: coverage counters in them would cost more than the arithmetic.
       /*verilator coverage_off*/
       // multiply and add
-      for (int unsigned i = 0; i < Pes; i++) ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
+      for (int unsigned i = 0; i < Pes; i++) wv[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);
       if (EnInt16 != 0) begin
-        for (int unsigned i = 0; i < Pes; i++) hs[i] = (h1[i] & sm[i]) | (h2[i] & ~sm[i]);
+        for (int unsigned i = 0; i < Pes; i++) hv[i] = (h1[i] & sm[i]) | (h2[i] & ~sm[i]);
         for (int unsigned i = 0; i < Pes; i++)
-          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(xm[i][0], a1[i], a0[i], {hs[i], ws[i]}, s1[i+N], s0[i+N]);
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(xm[i][0], a1[i], a0[i], {hv[i], wv[i]}, s1[i+N], s0[i+N]);
       end else if (PackMul != 0) begin
         for (int unsigned i = 0; i < Pes; i++)
-          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(1'b0, a1[i], a0[i], {{8{ws[i][7]}}, ws[i]}, s1[i+N], s0[i+N]);
+          {s1[i], s0[i]} = mesh_pkg::pe_pack_f(1'b0, a1[i], a0[i], {{8{wv[i][7]}}, wv[i]}, s1[i+N], s0[i+N]);
       end else begin
         for (int unsigned i = 0; i < Pes; i++) begin  // one loop: the weight's sign is extended once for both streams
-          s0[i] = $signed(a0[i]) * $signed(ws[i]) + $signed(s0[i+N]);
-          s1[i] = $signed(a1[i]) * $signed(ws[i]) + $signed(s1[i+N]);
+          s0[i] = $signed(a0[i]) * $signed(wv[i]) + $signed(s0[i+N]);
+          s1[i] = $signed(a1[i]) * $signed(wv[i]) + $signed(s1[i+N]);
         end
       end
       for (int unsigned c = 0; c < N; c++) s0[Pes+c] = 32'd0;
       for (int unsigned c = 0; c < N; c++) s1[Pes+c] = 32'd0;
 
       // weights: the loading register passes its old value down
-      for (int unsigned i = 0; i < Pes; i++) wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);
+      for (int unsigned i = 0; i < Pes; i++) wv[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);
       if (EnInt16 != 0) begin  // INT16: in through the low byte, out of the high one; else the sign is extended
-        for (int unsigned i = 0; i < Pes; i++) ho[i] = (h1[i] & pm[i]) | (h2[i] & ~pm[i]);
-        for (int unsigned i = 0; i < Pes; i++) hn[i] = (wo[i] & lm[i]) | ({8{wi[i][7]}} & ~lm[i]);
+        for (int unsigned i = 0; i < Pes; i++) hv[i] = (h1[i] & pm[i]) | (h2[i] & ~pm[i]);
+        for (int unsigned i = 0; i < Pes; i++) hn[i] = (wv[i] & lm[i]) | ({8{wi[i][7]}} & ~lm[i]);
         for (int unsigned i = 0; i < Pes; i++) h1[i] = (hn[i] & pm[i]) | (h1[i] & ~pm[i]);
         for (int unsigned i = 0; i < Pes; i++) h2[i] = (hn[i] & ~pm[i]) | (h2[i] & pm[i]);
-        for (int unsigned i = 0; i < Pes; i++) wo[i] = (ho[i] & lm[i]) | (wo[i] & ~lm[i]);
+        for (int unsigned i = 0; i < Pes; i++) wv[i] = (hv[i] & lm[i]) | (wv[i] & ~lm[i]);
       end
       for (int unsigned i = 0; i < Pes; i++) w1[i] = (wi[i] & pm[i]) | (w1[i] & ~pm[i]);
       for (int unsigned i = 0; i < Pes; i++) w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);
       for (int unsigned i = 0; i < Pes - 1; i++) kw[i] = kw[i+1];
       for (int unsigned c = 0; c < N; c++) kw[c*N+c] = inw[c];
-      for (int unsigned c = 0; c < N; c++) wo[Pes+N-1-c] = kw[c*N];
-      for (int unsigned i = 0; i < Pes; i++) wi[i] = wo[i+N];
+      for (int unsigned c = 0; c < N; c++) wv[Pes+N-1-c] = kw[c*N];
+      for (int unsigned i = 0; i < Pes; i++) wi[i] = wv[i+N];
       for (int unsigned c = N - 1; c > 0; c--) kp[c] = kp[c-1];
       kp[0] = {8{wgt_p_i}};
       for (int unsigned c = 0; c < N; c++) pm[Pes+N-1-c] = kp[c];
@@ -136,7 +136,7 @@ module mesh #(
         for (int unsigned i = 0; i < Pes; i++) lm[i] = lm[i+N];
         for (int unsigned r = N - 1; r > 0; r--) kx[r] = kx[r-1];
         kx[0] = {8{act_wide_i}};
-        for (int unsigned i = 0; i < Pes; i++) xm[i] = xm[i+1];
+        for (int unsigned i = 0; i < Pes - 1; i++) xm[i] = xm[i+1];
         for (int unsigned r = 0; r < N; r++) xm[(N-1-r)*N+N-1] = kx[r];
       end
 
@@ -147,9 +147,9 @@ module mesh #(
       for (int unsigned r = 0; r < N; r++) k1[r*N+r] = in1[r];
       for (int unsigned r = N - 1; r > 0; r--) ks[r] = ks[r-1];
       ks[0] = {8{sel_i}};
-      for (int unsigned i = 0; i < Pes; i++) a0[i] = a0[i+1];
-      for (int unsigned i = 0; i < Pes; i++) a1[i] = a1[i+1];
-      for (int unsigned i = 0; i < Pes; i++) sm[i] = sm[i+1];
+      for (int unsigned i = 0; i < Pes - 1; i++) a0[i] = a0[i+1];
+      for (int unsigned i = 0; i < Pes - 1; i++) a1[i] = a1[i+1];
+      for (int unsigned i = 0; i < Pes - 1; i++) sm[i] = sm[i+1];
       for (int unsigned r = 0; r < N; r++) a0[(N-1-r)*N+N-1] = k0[r*N];
       for (int unsigned r = 0; r < N; r++) a1[(N-1-r)*N+N-1] = k1[r*N];
       for (int unsigned r = 0; r < N; r++) sm[(N-1-r)*N+N-1] = ks[r];

@@ -21,7 +21,8 @@
 typedef struct state {
     /* ---- members used in every cycle ---- */
     const uint8_t *en, *sel, *wgt_p;
-    const void *wgt, *act[2], *ps[2];
+    const void *wgt, *act[2];
+    const int32_t *ps[2];
     uint64_t enabled;  /* enabled cycles; also the number of the vectors of this cycle */
     uint32_t unknowns; /* lines that are unknown */
     uint32_t waiting;  /* vectors */
@@ -44,21 +45,18 @@ typedef struct state {
     /* vectors that wait for the golden function: [2 * vector + stream][row] */
     _Alignas(TB_CHECK_LINE) int8_t act_wait[2 * ROW * ROW];
     /*
-     * Results by number of the vector: [place][stream][column] without gaps. The places are a ring of 2N; the first N
-     * are there a second time behind the last one, so that each N successive vectors have neighbouring places.
+     * Results as they are output, [line][stream][column] without gaps: a ring of 2N lines by enabled cycle. They are 0
+     * from their comparison on, as are the results of vectors of 0.
      */
-    _Alignas(TB_CHECK_LINE) int32_t result[3 * ROW * 2 * ROW];
+    _Alignas(TB_CHECK_LINE) int32_t line[2 * ROW * 2 * ROW];
     /* Lines, by the enabled cycle in which they are output, modulo 4N: of a vector that was multiplied by the initial
      * contents of a register. */
     bool unknown[4 * ROW];
 } state;
 
-/*
- * What is output in this cycle by stream 0 in column 0, of the vector N + 1 cycles ago; column c is a place earlier for
- * each c.
- */
-static inline const int32_t *line_now(uint32_t n, const state *s) {
-    return &s->result[n * 2 * n] + (s->enabled - 1) % (2 * n) * 2 * n;
+/* What is output in an enabled cycle: column c belongs to the vector N + 1 + c cycles before. */
+static inline int32_t *line_of(uint32_t n, state *s, uint64_t cycle) {
+    return &s->line[cycle % (2 * n) * 2 * n];
 }
 
 static void mark_unknown(state *s, uint64_t from, uint64_t to) {
@@ -83,15 +81,14 @@ static void clear(tb_check *c) {
     (void)c;
 }
 
-/* Results that do not fit in front of the end of the ring, or are there twice, are copied to their other places. */
-static inline void copy_twice(uint32_t n, state *s, uint32_t place, uint32_t vectors) {
-    const uint32_t ring = 2 * n, end = place + vectors;
-    if (end > ring) {
-        memcpy(s->result, &s->result[ring * 2 * n], (size_t)(end - ring) * 2 * n * sizeof *s->result);
-    } else if (place < n) {
-        const uint32_t last = end < n ? end : n;
-        memcpy(&s->result[(ring + place) * 2 * n], &s->result[place * 2 * n],
-               (size_t)(last - place) * 2 * n * sizeof *s->result);
+/* The results of a vector, of both streams: each column a line later than the one before it. */
+static inline void put_results(uint32_t n, state *s, uint64_t vector, const int32_t *result) {
+    const ptrdiff_t lines = 2 * (ptrdiff_t)n, begin = (ptrdiff_t)((vector + n + 1) % (2 * n));
+#pragma GCC unroll 8
+    for (ptrdiff_t c = 0; c < n; c++) {
+        const ptrdiff_t at = (begin < lines - c ? begin : begin - lines) * lines + c * (lines + 1);
+        s->line[at] = result[c];
+        s->line[at + n] = result[n + c];
     }
 }
 
@@ -114,29 +111,29 @@ static void multiply_wide(state *s, const int8_t *wgt, int32_t *out) {
 }
 
 /* Vectors that are no whole block. */
-__attribute__((noinline)) static void multiply_part(state *s, const int8_t *wgt, int32_t *to) {
+__attribute__((noinline)) static void multiply_part(state *s, const int8_t *wgt, int32_t *out) {
     const uint32_t n = s->n, waiting = s->waiting;
-    int32_t out[2 * ROW * ROW];
     memset(&s->act_wait[2 * waiting * n], 0, (size_t)2 * (n - waiting) * n);
     if (s->wait_wide) {
         multiply_wide(s, wgt, out);
     } else {
         cm_mesh_block(n, s->act_wait, wgt, out);
     }
-    memcpy(to, out, (size_t)waiting * 2 * n * sizeof *out);
 }
 
 /* The vectors that wait go through the golden function. Inlined with a constant N. */
 static inline __attribute__((always_inline)) void flush_rows(uint32_t n, state *s) {
-    const uint32_t sel = s->wait_sel, waiting = s->waiting, place = (uint32_t)s->first % (2 * n);
+    const uint32_t sel = s->wait_sel, waiting = s->waiting;
     const int8_t *wgt = &s->word[sel][s->newest[sel]];
-    int32_t *to = &s->result[place * 2 * n];
+    int32_t result[2 * ROW * ROW];
     if (waiting == n && !s->wait_wide) {
-        cm_mesh_block(n, s->act_wait, wgt, to);
+        cm_mesh_block(n, s->act_wait, wgt, result);
     } else {
-        multiply_part(s, wgt, to);
+        multiply_part(s, wgt, result);
     }
-    copy_twice(n, s, place, waiting);
+    for (uint32_t j = 0; j < waiting; j++) {
+        put_results(n, s, s->first + j, &result[2 * j * n]);
+    }
     if (s->same[sel] < n << s->wide[sel] || s->wide[sel] != s->wait_wide) {
         mark_unknown(s, s->first + n + 1, s->first + waiting + 2 * n);
     }
@@ -163,12 +160,6 @@ static inline bool zero_vectors(uint32_t n, const state *s) {
     return npu_score_same(s->act[0], zeros, n) && npu_score_same(s->act[1], zeros, n);
 }
 
-__attribute__((noinline, hot)) static void add_zeros(state *s) {
-    const uint32_t n = s->n, place = (uint32_t)s->enabled % (2 * n);
-    npu_score_zero(&s->result[place * 2 * n], 8 * n);
-    copy_twice(n, s, place, 1);
-}
-
 static inline void take_vectors(uint32_t n, bool int16, state *s) {
     const bool wide = int16 && npu_score_b(s->act_wide_i) != 0;
     if (*s->sel != s->wait_sel || (int16 && wide != s->wait_wide)) { /* the first ones of a block, or other weights */
@@ -176,7 +167,6 @@ static inline void take_vectors(uint32_t n, bool int16, state *s) {
             flush(s);
         }
         if (zero_vectors(n, s)) {
-            add_zeros(s);
             return;
         }
         s->first = s->enabled;
@@ -209,37 +199,32 @@ static inline void take_weights(uint32_t n, bool int16, state *s) {
     npu_score_copy(&s->word[p][newest - n], s->wgt, n);
 }
 
-__attribute__((cold, noinline)) static void wrong_result(tb_check *c, const state *s) {
+__attribute__((cold, noinline)) static void wrong_result(tb_check *c, state *s) {
     const uint32_t n = s->n;
-    const int32_t *line = line_now(n, s);
+    const int32_t *line = line_of(n, s, s->enabled);
     for (uint32_t stream = 0; stream < 2; stream++) {
-        const int32_t *got = (const int32_t *)s->ps[stream];
         for (uint32_t col = 0; col < n; col++) {
-            const int32_t expected = *(line - col * 2 * n + stream * n + col);
-            if (got[col] != expected) {
+            const int32_t expected = line[stream * n + col];
+            if (s->ps[stream][col] != expected) {
                 const uint64_t vector = s->enabled - (n + 1 + col);
                 char where[96];
                 npu_score_vector_text(c, vector, stream, col, true, where, sizeof where);
                 tb_check_failf(c, stream == 0 ? "partial sum 0" : "partial sum 1", vector, "%s|%" PRId32 "|%" PRId32,
-                               where, got[col], expected);
+                               where, s->ps[stream][col], expected);
                 return;
             }
         }
     }
 }
 
-typedef npu_score_four four;
-
-/* Where a stream differs from a line as that of line_now(). */
-static inline four differences(uint32_t n, const int32_t *line, const void *stream) {
-    const four *got = (const four *)stream;
-    const uint32_t step = 2 * n - 1;
-    four differ = {0};
-    for (uint32_t col = 0; col < n; col += 4, line -= 4 * step) {
-        const four expected = {line[0], *(line - step), *(line - 2 * step), *(line - 3 * step)};
-        differ |= expected ^ *got++;
+/* Do the outputs differ from a line? */
+static inline bool line_differs(uint32_t n, const state *s, const int32_t *line) {
+    npu_score_four differ = {0};
+    for (uint32_t col = 0; col < n; col += 4) {
+        differ |= *(const npu_score_four *)&s->ps[0][col] ^ *(const npu_score_four *)&line[col];
+        differ |= *(const npu_score_four *)&s->ps[1][col] ^ *(const npu_score_four *)&line[n + col];
     }
-    return differ;
+    return npu_score_any(differ);
 }
 
 /* Inlined with a constant N where the time of a simulation matters. */
@@ -247,14 +232,12 @@ static inline __attribute__((always_inline)) void cycle_of(uint32_t n, bool int1
     if (*s->en == 0) {
         return;
     }
-    if (s->unknowns == 0 || !take_unknown(s)) {
-        const int32_t *line = line_now(n, s);
-        const four differ = differences(n, line, s->ps[0]) | differences(n, line + n, s->ps[1]);
-        if (npu_score_any(differ)) {
-            wrong_result(c, s);
-            return;
-        }
+    int32_t *line = line_of(n, s, s->enabled);
+    if ((s->unknowns == 0 || !take_unknown(s)) && line_differs(n, s, line)) {
+        wrong_result(c, s);
+        return;
     }
+    npu_score_zero(line, 8 * n);
     take_vectors(n, int16, s);
     take_weights(n, int16, s);
     s->enabled++;
@@ -284,7 +267,7 @@ static int open(tb_check *c, char *err, size_t err_size) {
     s->wgt = s->wgt_i.ptr;
     for (uint32_t i = 0; i < 2; i++) {
         s->act[i] = s->act_i[i].ptr;
-        s->ps[i] = s->ps_o[i].ptr;
+        s->ps[i] = (const int32_t *)s->ps_o[i].ptr;
     }
     mark_unknown(s, 0, 2 * s->n); /* these lines depend on the initial state */
     c->cycle = s->int16 ? cycle : s->n == 8 ? cycle_8 : s->n == 32 ? cycle_32 : cycle;
