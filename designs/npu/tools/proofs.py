@@ -171,8 +171,11 @@ def mesh_state(n):
                 rest.append(("u_fast.%s[%d]" % (fast, edge * n + edge - k),
                              "u_struct.%s.g_regs.line_q[%d:%d]" % (line % edge, 8 * k + 7, 8 * k)))
             for fast, line in (("ks", "g_left[%d].u_sel"), ("kp", "g_top[%d].u_p")):
-                rest.append(("u_fast.%s[%d]" % (fast, k),
-                             ",".join(["u_struct.%s.g_regs.line_q[%d]" % (line % edge, k)] * 8)))
+                # the registers of all edges are one there: on the left, as `sat` forgets what it was told of a signal
+                # when that stands on the left again
+                rest.append(("u_struct.%s.g_regs.line_q[%d]" % (line % edge, k), "u_fast.%s[%d][0]" % (fast, k)))
+                if edge == n - 1:
+                    rest.append(("u_fast.%s[%d][7:1]" % (fast, k), ",".join(["u_fast.%s[%d][0]" % (fast, k)] * 7)))
     zeros = [("u_fast.s%d[%d]" % (j, n * n + col), "32'h0") for j in range(2) for col in range(n)]
     return rest, sums, zeros
 
@@ -191,12 +194,12 @@ def mesh_step(name, n, claim, goal, slow=False, wrong=()):
 
 
 def mesh():
-    down = ("the wrong weight moves down", "rtl/npu/mesh/mesh.sv", "wo[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);",
-            "wo[i] = (w2[i] & pm[i]) | (w1[i] & ~pm[i]);")
+    down = ("the wrong weight moves down", "rtl/npu/mesh/mesh.sv", "wv[i] = (w1[i] & pm[i]) | (w2[i] & ~pm[i]);",
+            "wv[i] = (w2[i] & pm[i]) | (w1[i] & ~pm[i]);")
     load = ("both registers load", "rtl/npu/mesh/mesh.sv", "w2[i] = (wi[i] & ~pm[i]) | (w2[i] & pm[i]);",
             "w2[i] = wi[i];")
-    sel = ("sel takes the other register", "rtl/npu/mesh/mesh.sv", "ws[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);",
-           "ws[i] = (w2[i] & sm[i]) | (w1[i] & ~sm[i]);")
+    sel = ("sel takes the other register", "rtl/npu/mesh/mesh.sv", "wv[i] = (w1[i] & sm[i]) | (w2[i] & ~sm[i]);",
+           "wv[i] = (w2[i] & sm[i]) | (w1[i] & ~sm[i]);")
     for n in (1, 2, 4):
         rest, sums, zeros = mesh_state(n)
         yield mesh_step("mesh.state-%d" % n, n, "mesh = mesh_struct: weights, activations, p, sel, skew",
