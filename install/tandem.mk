@@ -124,8 +124,7 @@ $(VLT)/%.o: $(VROOT)/include/%.cpp
 	@echo "  CXX   $(notdir $<)"
 	@$(CCACHE) $(CXX) -I$(TANDEM_INCLUDE) $(VM_CXX) -O2 -include sim/vl_printf.h -c $< -o $@
 $(VLT)/libverilated.a: $(VLT_OBJ)
-	@rm -f $@
-	@ar rcs $@ $^
+	@rm -f $@.tmp && ar rcs $@.tmp $^ && mv $@.tmp $@
 
 # ---- the program ----
 SRC := $(sort $(wildcard *.c bench/*.c))

@@ -64,3 +64,5 @@ deps = $(if $(TANDEM_BUILDING),$(1))
 # $(call link,command): a program. It replaces the one that is there, which may be running, or belong to a regression.
 # READY: a runner waits for it (regress/builder.h).
 link = echo "  LD    $@"; $(1) -o $@.tmp && mv $@.tmp $@$(if $(TANDEM_JOBSERVER), && echo "  READY $@")
+# $(call archive,objects): the same for an archive. Programs that are linked meanwhile take the former one.
+archive = rm -f $@.tmp && ar rcs $@.tmp $(1) && mv $@.tmp $@

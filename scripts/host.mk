@@ -78,8 +78,7 @@ define library
 OBJ_$(1) := $$(SRC_$(1):%.c=$(HOST)/obj/%.o)
 $$(eval $$(call stamp,$(HOST)/lib$(1).list,$$(SRC_$(1))))
 $(HOST)/lib$(1).a: $$(OBJ_$(1)) $(HOST)/lib$(1).list
-	@rm -f $$@
-	@ar rcs $$@ $$(OBJ_$(1))
+	@$$(call archive,$$(OBJ_$(1)))
 -include $$(call deps,$$(OBJ_$(1):.o=.d))
 endef
 $(foreach l,$(LIBS),$(eval $(call library,$(l))))
@@ -98,8 +97,7 @@ $(HOST)/tandem-regress: $(OBJ_regress) $(HOST)/libtb.a $(HOST)/libopt.a $(HOST)/
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 OBJ_regress_lib := $(filter-out %/main.o,$(OBJ_regress))
 $(HOST)/libregress.a: $(OBJ_regress_lib)
-	@rm -f $@
-	@ar rcs $@ $^
+	@$(call archive,$^)
 OBJ_tests := $(TESTS:%=$(HOST)/obj/tests/%.o)
 -include $(call deps,$(OBJ_tests:.o=.d))
 TEST_PROGRAMS := $(TESTS:%=$(HOST)/tests/%)

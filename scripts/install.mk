@@ -15,8 +15,7 @@ $(HOST)/tandem: $(OBJ_command) $(HOST)/libtandem.a $(HOST)/flags.ld
 TANDEM_PARTS := tb opt report alloc coverage covcode covbench
 TANDEM_OBJ := $(foreach l,$(TANDEM_PARTS),$(OBJ_$(l)))
 $(HOST)/libtandem.a: $(TANDEM_OBJ) $(TANDEM_PARTS:%=$(HOST)/lib%.list)
-	@rm -f $@
-	@ar rcs $@ $(TANDEM_OBJ)
+	@$(call archive,$(TANDEM_OBJ))
 host: $(HOST)/tandem
 
 # portable code in a build folder of its own; ARCH= on the command line or in the environment says otherwise

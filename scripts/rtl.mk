@@ -73,8 +73,7 @@ $(VLT)/%.o: $(VROOT)/include/%.cpp $(VLT)/flags tb/sim/vl_printf.h
 	@echo "  CXX   $(notdir $<)"
 	@$(CCACHE) $(CXX) $(VM_CXX) -O2 -include tb/sim/vl_printf.h -c $< -o $@
 $(VLT)/libverilated.a: $(VLT_OBJ)
-	@rm -f $@
-	@ar rcs $@ $^
+	@$(call archive,$^)
 
 $(eval $(call stamp,$(OUT)/flags.v,$(VFLAGS) $(TAPS) $(UNIT_TAPS) $(COVERS) \
   $(shell $(VERILATOR) --version 2>/dev/null)))

@@ -632,3 +632,19 @@ def test_interrupted_wait_leaves_nothing(tmp_path, makes):
     assert (sorted((tmp_path / "build").rglob("*")), lock.read_text()) == before
     (tmp_path / "go").touch()
     assert holder.wait(timeout=60) == 0
+
+
+def test_archives_are_replaced_as_a_whole(tmp_path):
+    """Tests link programs while another build of the same folder makes its libraries anew."""
+    rule = re.search(r"^archive = .*$", (ROOT / "scripts/flags.mk").read_text(), re.M).group(0)
+    (tmp_path / "Makefile").write_text(f"{rule}\nlib.a: a.o\n\t@$(call archive,$^)\n")
+    (tmp_path / "ar").write_text("#!/bin/sh\ntest \"$2\" != lib.a && cat lib.a >> seen && echo new > \"$2\"\n")
+    (tmp_path / "ar").chmod(0o755)
+    (tmp_path / "a.o").write_text("")
+    (tmp_path / "lib.a").write_text("former\n")
+    os.utime(tmp_path / "lib.a", (0, 0))
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    subprocess.run(["make", "-s"], cwd=tmp_path, check=True, env={**os.environ, "PATH": path})
+    assert (tmp_path / "seen").read_text() == "former\n" and (tmp_path / "lib.a").read_text() == "new\n"
+    for mk in [*ROOT.glob("scripts/*.mk"), *ROOT.glob("designs/*/*.mk"), ROOT / "install/tandem.mk"]:
+        assert not re.search(r"\bar rcs \$@ ", mk.read_text()), mk

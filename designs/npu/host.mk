@@ -11,8 +11,7 @@ $(HOST)/tandem-model: $(OBJ_tandem_model) $(HOST_LIBS) $(HOST)/flags.ld
 	  -Wl$(,)--end-group -ljansson -lz -lm -lpthread)
 # the same without its main program, for tests of internal functions
 $(HOST)/libtandemn8.a: $(filter-out %/testcases/npu/main.o,$(OBJ_tandem_model))
-	@rm -f $@
-	@ar rcs $@ $^
+	@$(call archive,$^)
 $(addprefix $(HOST)/tests/,test_graph_settle test_nonsense test_report): $(HOST)/libtandemn8.a
 host: $(HOST)/tandem-model
 
